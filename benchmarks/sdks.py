@@ -1,10 +1,11 @@
 """What an adapter costs on top of the decision itself: median of `before` through each adapter, by a bare `before`.
 
 Every figure is a ratio within one run, on the same commands and the same kind of log: by `Governance.before`, and by
-`Governance.abefore`, which decides in a worker thread as the adapters of async SDKs do. The SDKs run in their own
-environments (`make sdks`); one that is not there is left out. What is measured is the adapter's part of a tool call:
-from the SDK's hook to its answer, outcome not included, because a bare `before` records none. An async adapter
-decides in a worker thread; on a busy machine its time is mostly that of waking the thread.
+`Governance.abefore`, which decides in a worker thread as the adapters of async SDKs do. It is the median over batches
+that follow each other, so that a busy machine slows both sides; `its CPU` does not depend on what else runs. The SDKs
+run in their own environments (`make sdks`); one that is not there is left out. What is measured is the adapter's part
+of a tool call: from the SDK's hook to its answer, outcome not included, because a bare `before` records none. An async
+adapter decides in a worker thread; on a busy machine its time is mostly that of waking the thread.
 """
 
 import json
@@ -21,12 +22,12 @@ PROGRAM = "benchmarks.programs.sdk_overhead"
 
 
 def measure_sdk(python: Path, sdk: str) -> dict[str, float]:
-    """Return the medians of one SDK in microseconds: `bare`, `bare async` and `adapter`, each also as `… cpu`."""
+    """Return the ratios of one SDK to `bare` and `bare async`, each also as `… cpu`."""
     env = dict(os.environ) | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
     command = [str(python), "-m", PROGRAM, sdk]
     completed = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
-    medians: dict[str, float] = json.loads(completed.stdout.splitlines()[-1])
-    return medians
+    ratios: dict[str, float] = json.loads(completed.stdout.splitlines()[-1])
+    return ratios
 
 
 def main() -> None:
@@ -36,15 +37,10 @@ def main() -> None:
         if python is None:
             print(f"{sdk:20} not installed (make sdks)")
             continue
-        medians = measure_sdk(python, sdk)
-        ratios = [
-            medians[f"adapter{kind}"] / medians[f"{bare}{kind}"]
-            for bare in ("bare", "bare async")
-            for kind in ("", " cpu")
-        ]
+        ratios = measure_sdk(python, sdk)
         print(
-            f"{sdk:20} {ratios[0]:5.2f} × `before` ({ratios[1]:.2f} × its CPU),"
-            f" {ratios[2]:5.2f} × `abefore` ({ratios[3]:.2f} × its CPU)"
+            f"{sdk:20} {ratios['bare']:5.2f} × `before` ({ratios['bare cpu']:.2f} × its CPU),"
+            f" {ratios['bare async']:5.2f} × `abefore` ({ratios['bare async cpu']:.2f} × its CPU)"
         )
 
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,9 +56,19 @@ def open_governance(*, is_new: bool) -> Governance:
         (WORKSPACE / "governance.yaml").write_text(POLICY)
         subprocess.run(["git", "init", "--quiet"], cwd=WORKSPACE, check=True)
         (WORKSPACE / ".git" / "info" / "exclude").write_text("*\n")  # what the example itself writes here
+    elif not WORKSPACE.exists():
+        sys.exit("nothing waits for an answer here: run it without an option first")
     os.chdir(WORKSPACE)
     env = dict(os.environ) | {"VERDIKT_HOME": str(WORKSPACE / ".verdikt-data")}
     return Governance.load("governance.yaml", env=env)
+
+
+def show_question(arguments: object, reason: str) -> None:
+    """Print a question that waits for a person, and how to answer it in another process."""
+    print(f"waiting for a person: {arguments}: {reason}")
+    spec = sys.modules["__main__"].__spec__
+    if spec is not None:
+        print(f"answer it with `python -m {spec.name} --approve`, or `--reject`")
 
 
 def run_shell(command: str) -> str:

@@ -53,12 +53,13 @@ class PostgresServer:
     directory: Path
     user: str
     settings: tuple[str, ...] = ()
+    superuser: str = "verdikt"
     process: subprocess.Popen[bytes] | None = None
     max_file_bytes: int = resource.RLIM_INFINITY
 
     def initialise(self) -> None:
         """Create the cluster; its log is in small files, so that a limit for files leaves room for it."""
-        options = ["-A", "trust", "-U", "verdikt", "-E", "UTF8", "--wal-segsize=1"]
+        options = ["-A", "trust", "-U", self.superuser, "-E", "UTF8", "--wal-segsize=1"]
         self._run("initdb", "-D", str(self.directory / "data"), *options)
 
     def limit_files(self, size: int) -> None:
@@ -116,7 +117,7 @@ class PostgresServer:
         self.process.wait(_TIMEOUT_SECONDS)
 
     def _connect(self) -> "psycopg.Connection[Any]":
-        return psycopg.connect(f"host={self.directory} user=verdikt dbname=postgres", autocommit=True)
+        return psycopg.connect(f"host={self.directory} user={self.superuser} dbname=postgres", autocommit=True)
 
     @property
     def _owner(self) -> dict[str, Any]:
@@ -131,6 +132,15 @@ class PostgresServer:
         with self._connect() as connection:
             connection.execute(f'CREATE DATABASE "{name}" {options}')
         return f"postgresql://verdikt@/{name}?host={self.directory}"
+
+    def run_sql(self, statements: str, url: str = "") -> None:
+        """Run statements by psql, as the superuser or at an address; the first that fails fails the test."""
+        where = url or f"postgresql://{self.superuser}@/postgres?host={self.directory}"
+        command = [str(self.binaries / "psql"), "-q", "-v", "ON_ERROR_STOP=1", "-f", "-", where]
+        completed = subprocess.run(
+            command, input=statements.encode(), capture_output=True, timeout=_TIMEOUT_SECONDS, check=False
+        )
+        assert completed.returncode == 0, completed.stderr.decode()
 
     def drop_database(self, url: str) -> None:
         """Remove a database and its 450 files, whether it is still used or not."""
@@ -151,8 +161,8 @@ class PostgresServer:
 
 
 @contextmanager
-def run_postgres(*, in_memory: bool = False) -> Iterator[PostgresServer]:
-    """Yield a server that ends with the block.
+def run_postgres(*, in_memory: bool = False, superuser: str = "verdikt") -> Iterator[PostgresServer]:
+    """Yield a server that ends with the block; tests connect as its superuser, unless they make another role.
 
     In memory, where there is room, it survives its own crash, but not one of the machine, which no test brings about.
     """
@@ -164,7 +174,7 @@ def run_postgres(*, in_memory: bool = False) -> Iterator[PostgresServer]:
     if os.geteuid() == 0:
         user = pwd.getpwuid(_UNPRIVILEGED_ID).pw_name
         os.chown(directory, pwd.getpwnam(user).pw_uid, pwd.getpwnam(user).pw_gid)
-    server = PostgresServer(binaries, directory, user, _QUICK_SETTINGS if in_memory else ())
+    server = PostgresServer(binaries, directory, user, _QUICK_SETTINGS if in_memory else (), superuser)
     try:
         server.initialise()
         server.start()

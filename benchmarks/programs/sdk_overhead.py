@@ -14,8 +14,8 @@ from typing import Any
 
 from verdikt import Action, ActionKind, Governance
 
-BLOCKS = 5
-ROUNDS = 120
+BATCHES = 25
+WARM_BATCHES = 5
 BATCH = 24
 KINDS = {"sh": "bash"}
 COMMANDS = ("git status", "ls -la src", "pytest -q", "cat README.md", "grep -rn main src", "python -m build")
@@ -211,20 +211,24 @@ BUILDERS: dict[str, Callable[[Governance], Decide]] = {
 
 
 async def measure(sdk: str, governance: Governance) -> dict[str, float]:
-    """Return medians in microseconds, each of the block of rounds in which the machine disturbed it least."""
-    decide = BUILDERS[sdk](governance)
-    await measure_block(governance, decide, "warm")
-    blocks = [await measure_block(governance, decide, str(number)) for number in range(BLOCKS)]
-    return {name: min(medians[name] for medians in blocks) for name in blocks[0]}
+    """Return the ratios of the adapter's medians to those of a bare decision, each the median over all batches.
 
-
-async def measure_block(governance: Governance, decide: Decide, label: str) -> dict[str, float]:
-    """Return the medians of one block; both are measured in turns, so that a busy machine slows both.
-
-    In batches: a program decides always in a thread or never, and its caches stay with that thread.
+    In batches: a program decides always in a thread or never, and its caches stay with that thread. Batches that are
+    compared follow each other, so that a machine that is busy for a while slows both.
     """
-    names = ("bare", "bare async", "adapter")
-    times: dict[str, list[float]] = {f"{name}{kind}": [] for name in names for kind in ("", " cpu")}
+    decide = BUILDERS[sdk](governance)
+    for number in range(WARM_BATCHES):
+        await measure_batch(governance, decide, f"warm-{number}")
+    batches = [await measure_batch(governance, decide, str(number)) for number in range(BATCHES)]
+    return {
+        f"{bare}{kind}": statistics.median(medians[f"adapter{kind}"] / medians[f"{bare}{kind}"] for medians in batches)
+        for bare in ("bare", "bare async")
+        for kind in ("", " cpu")
+    }
+
+
+async def measure_batch(governance: Governance, decide: Decide, label: str) -> dict[str, float]:
+    """Return the median seconds of each way to decide."""
 
     def build_action(command: str, call_id: str, session_id: str) -> Action:
         payload = {"command": command}
@@ -238,18 +242,19 @@ async def measure_block(governance: Governance, decide: Decide, label: str) -> d
     async def decide_bare_async(command: str, call_id: str) -> None:
         await governance.abefore(build_action(command, call_id, "c"))
 
-    for first in range(0, ROUNDS, BATCH):
-        for name, run in zip(names, (decide_bare, decide_bare_async, decide), strict=True):
-            for number in range(first, first + BATCH):
-                started = time.perf_counter(), time.process_time()
-                await run(COMMANDS[number % len(COMMANDS)], f"{name}-{label}-{number}")
-                times[name].append(time.perf_counter() - started[0])
-                times[f"{name} cpu"].append(time.process_time() - started[1])
-    return {name: statistics.median(values) * 1e6 for name, values in times.items()}
+    ways = {"bare": decide_bare, "adapter": decide, "bare async": decide_bare_async}
+    times: dict[str, list[float]] = {f"{name}{kind}": [] for name in ways for kind in ("", " cpu")}
+    for name, run in ways.items():
+        for number in range(BATCH):
+            started = time.perf_counter(), time.process_time()
+            await run(COMMANDS[number % len(COMMANDS)], f"{name}-{label}-{number}")
+            times[name].append(time.perf_counter() - started[0])
+            times[f"{name} cpu"].append(time.process_time() - started[1])
+    return {name: statistics.median(values) for name, values in times.items()}
 
 
 def main(sdk: str) -> None:
-    """Measure one adapter over a new log, and print the medians as JSON."""
+    """Measure one adapter over a new log, and print the ratios as JSON."""
     with tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)
         Path("governance.yaml").write_text("profile: standard\n", encoding="utf-8")

@@ -57,6 +57,7 @@ async def main(arguments: list[str]) -> None:
         reply = await agent.ask(TASK)
         # `govern` has no place for the end of a turn, so the program asks: a refusal is the next message.
         while not (end := await governance.astop(Turn(session_id=SESSION, message=str(reply.body)))).allowed:
+            print(f"{reply.body} (refused: {end.reason})")
             reply = await reply.ask(end.reason)
         print(reply.body)
 

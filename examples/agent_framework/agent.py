@@ -18,7 +18,7 @@ from agent_framework import (
     tool,
 )
 
-from examples.scene import SCRIPT, SESSION, STATE, TASK, open_governance, run_shell
+from examples.scene import SCRIPT, SESSION, STATE, TASK, open_governance, run_shell, show_question
 from verdikt.integrations.agent_framework import VerdiktMiddleware
 
 
@@ -65,15 +65,16 @@ async def main(arguments: list[str]) -> None:
             middleware.record_answers(answers, session_id=SESSION, by="ann")
             task = Message(role="user", contents=answers)
         result = await agent.run(task, session=session)
-        for message in result.messages:
+        for message in session.state["in_memory"]["messages"]:
             for content in message.contents:
-                print(f"{content.type}: {content.text or content.arguments or content.result}")
+                if content.text or content.arguments or content.result:
+                    print(f"{content.type}: {content.text or content.arguments or content.result}")
         requests = result.user_input_requests
         if requests:
             stored = {"session": session.to_dict(), "requests": [request.to_dict() for request in requests]}
             STATE.write_text(json.dumps(stored))
         for request in requests:
-            print(f"waiting for a person: {request.function_call.arguments}: {request.additional_properties['reason']}")
+            show_question(request.function_call.arguments, request.additional_properties["reason"])
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any
 from claude_agent_sdk import ClaudeAgentOptions, ResultMessage, create_sdk_mcp_server, query, tool
 
 from examples.claude_agent_sdk.scripted_model import serve_script
-from examples.scene import SESSION, STATE, TASK, WORKSPACE, open_governance, run_shell
+from examples.scene import SESSION, STATE, TASK, WORKSPACE, open_governance, run_shell, show_question
 from verdikt.integrations.claude_agent_sdk import governed
 
 
@@ -46,8 +46,10 @@ async def main(arguments: list[str]) -> None:
                 content = getattr(block, "text", None) or getattr(block, "input", None) or getattr(block, "content", "")
                 print(f"{type(message).__name__}: {content}")
             if isinstance(message, ResultMessage) and message.deferred_tool_use is not None:
-                STATE.write_text(message.deferred_tool_use.id)
-                print(f"waiting for a person: {message.deferred_tool_use.input}")
+                call = message.deferred_tool_use
+                STATE.write_text(call.id)
+                ask = governance.read_ask(SESSION, call.id)
+                show_question(call.input, ask.reason if ask else "")
 
 
 if __name__ == "__main__":

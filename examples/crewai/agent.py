@@ -9,6 +9,8 @@ import sys
 from typing import Any
 
 from crewai import LLM, Agent, BaseLLM, Crew, Task
+from crewai.events import crewai_event_bus
+from crewai.events.types.llm_guardrail_events import LLMGuardrailCompletedEvent
 from crewai.hooks import register_after_tool_call_hook
 from crewai.tools import tool
 
@@ -38,6 +40,13 @@ class ScriptedModel(BaseLLM):
 def show_result(context: Any) -> None:
     """Print what the model sees as the result of a call."""
     print(f"{context.tool_input}: {context.tool_result}")
+
+
+@crewai_event_bus.on(LLMGuardrailCompletedEvent)
+def show_refusal(source: Any, event: Any) -> None:
+    """Print why the crew may not end yet."""
+    if not event.success:
+        print(f"refused: {event.error}")
 
 
 @tool

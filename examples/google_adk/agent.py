@@ -13,7 +13,7 @@ from google.adk.runners import Runner
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
-from examples.scene import SCRIPT, SESSION, TASK, WORKSPACE, open_governance, run_shell
+from examples.scene import SCRIPT, SESSION, TASK, WORKSPACE, open_governance, run_shell, show_question
 from verdikt import Governance
 from verdikt.integrations.google_adk import VerdiktPlugin
 
@@ -75,7 +75,7 @@ def print_event(event: Any) -> None:
             print(f"{part.function_response.name}: {part.function_response.response}")
         elif part.function_call and part.function_call.name == CONFIRMATION:
             question = part.function_call.args["toolConfirmation"]["payload"]
-            print(f"waiting for a person: {question['args']}: {question['reason']}")
+            show_question(question["args"], question["reason"])
         elif part.function_call:
             print(f"{event.author}: {part.function_call.name} {part.function_call.args}")
 

@@ -13,7 +13,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
-from examples.scene import SCRIPT, SESSION, TASK, WORKSPACE, open_governance, run_shell
+from examples.scene import SCRIPT, SESSION, TASK, WORKSPACE, open_governance, run_shell, show_question
 from verdikt.integrations.langchain import VerdiktMiddleware
 
 
@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> None:
         for message in result["messages"]:
             print(f"{message.type}: {message.text or message.tool_calls}")
         for interrupt in agent.get_state(config).interrupts:
-            print(f"waiting for a person: {interrupt.value['args']}: {interrupt.value['reason']}")
+            show_question(interrupt.value["args"], interrupt.value["reason"])
 
 
 if __name__ == "__main__":

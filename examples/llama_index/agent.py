@@ -57,6 +57,8 @@ async def main(arguments: list[str]) -> None:
             # `govern` has no place for the end of a turn, so the program asks: a refusal is the next task.
             end = await governance.astop(Turn(session_id=SESSION, message=str(await run)))
             task = "" if end.allowed else end.reason
+            if task:
+                print(f"{await run} (refused: {task})")
         print(await run)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from agents import Agent, RunState, function_tool, set_tracing_disabled
 from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
 
-from examples.scene import SCRIPT, SESSION, STATE, TASK, open_governance, run_shell
+from examples.scene import SCRIPT, SESSION, STATE, TASK, open_governance, run_shell, show_question
 from verdikt.integrations.openai_agents import answer_interruption, governed, run_governed
 
 
@@ -47,10 +47,12 @@ async def main(arguments: list[str]) -> None:
                 answer_interruption(task, item, approved=arguments == ["--approve"], agent=agent, by="ann")
         result = await run_governed(agent, task, session_id=SESSION)
         for item in result.to_input_list():
-            print(item.get("output") or item.get("arguments") or item.get("content"))
+            text = item.get("output") or item.get("arguments") or item.get("content")
+            print(text if isinstance(text, str) else " ".join(part["text"] for part in text))
         for item in result.interruptions:
             STATE.write_text(result.to_state().to_string())
-            print(f"waiting for a person: {item.raw_item.arguments}")
+            ask = governance.read_ask(SESSION, item.raw_item.call_id)
+            show_question(item.raw_item.arguments, ask.reason if ask else "")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import sys
 
 from examples.scene import SCRIPT, SESSION, open_governance, run_shell
-from verdikt import BlockedError
+from verdikt import BlockedError, Turn
 from verdikt.integrations import govern
 
 
@@ -13,7 +13,7 @@ def sh(command: str) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Run the commands of the script, each only if the policy lets it."""
+    """Run the commands of the script, each only if the policy lets it, and end only when it is proven."""
     with open_governance(is_new=True) as governance:
         governed_sh = govern(
             sh,
@@ -23,7 +23,9 @@ def main(arguments: list[str]) -> None:
             ask=lambda question: arguments == ["--approve"],
         )
         for step in SCRIPT:
-            if not step.command:
+            if step.text:
+                end = governance.stop(Turn(session_id=SESSION, message=step.text))
+                print(step.text if end.allowed else f"{step.text} (refused: {end.reason})")
                 continue
             try:
                 print(f"{step.command}: {governed_sh(step.command)}")

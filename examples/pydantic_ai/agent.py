@@ -8,7 +8,7 @@ from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolDe
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import FunctionModel
 
-from examples.scene import SCRIPT, SESSION, STATE, TASK, open_governance, run_shell
+from examples.scene import SCRIPT, SESSION, STATE, TASK, open_governance, run_shell, show_question
 from verdikt.integrations.pydantic_ai import VerdiktCapability
 
 
@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> None:
         if isinstance(result.output, DeferredToolRequests):
             STATE.write_bytes(result.all_messages_json())
             for call in result.output.approvals:
-                print(f"waiting for a person: {call.args}: {result.output.metadata[call.tool_call_id]['reason']}")
+                show_question(call.args, result.output.metadata[call.tool_call_id]["reason"])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from strands import Agent, tool
 from strands.models import Model
 from strands.session.file_session_manager import FileSessionManager
 
-from examples.scene import SCRIPT, SESSION, STATE, TASK, WORKSPACE, open_governance, run_shell
+from examples.scene import SCRIPT, SESSION, STATE, TASK, WORKSPACE, open_governance, run_shell, show_question
 from verdikt.integrations.strands import VerdiktHandler
 
 
@@ -78,7 +78,7 @@ def main(arguments: list[str]) -> None:
         if result.stop_reason == "interrupt":
             STATE.write_text(json.dumps([question.id for question in result.interrupts]))
             for question in result.interrupts:
-                print(f"waiting for a person: {question.reason['args']}: {question.reason['reason']}")
+                show_question(question.reason["args"], question.reason["reason"])
 
 
 if __name__ == "__main__":

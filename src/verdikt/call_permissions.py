@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.decide import decide
-from verdikt.ledger.approvals import GO_ON, announce_request, append_request, look_up_approval, read_service
+from verdikt.ledger.approval_outbox import announce_request
+from verdikt.ledger.approvals import GO_ON, append_request, look_up_approval, read_service
 from verdikt.ledger.grants import find_live_grants, use_grants
 from verdikt.ledger.pause import find_active_pause
 from verdikt.model.approval import ApprovalNeed, ApprovalState
@@ -63,7 +64,7 @@ class SettledCall(NamedTuple):
             return self.decision
         is_waiting = approval.state is ApprovalState.WAITING
         if is_waiting:
-            announce_request(store.home, session_id, approval.id)
+            announce_request(store.home, session_id, approval.id, approval.call)
         reason, fix = f"{verdict.reason}; {approval.reason}", GO_ON if is_waiting else verdict.fix
         return replace(
             self.decision,

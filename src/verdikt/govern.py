@@ -22,7 +22,7 @@ from verdikt.ledger.named_words import record_named_words
 from verdikt.ledger.policy_store import store_policy
 from verdikt.ledger.projections import ASKS, load_projections
 from verdikt.ledger.shared_memory import SharedMemory
-from verdikt.ledger.standing_asks import close_answered_at_terminal, find_standing_ask, record_answer
+from verdikt.ledger.standing_asks import close_answered_at_terminal, find_standing_ask, read_ask, record_answer
 from verdikt.model import session_edits
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
@@ -293,6 +293,10 @@ class Governance(GovernanceParts):
             if not enforced or turn.stop_hook_active or not self.evidence_gate.is_first_failure(turn):
                 return Answer()
             return Answer(allowed=False, reason=_COMPLETION_UNKNOWN, guard="verdikt")
+
+    def read_ask(self, session_id: str, call_id: str) -> StandingAsk | None:
+        """Return what a person was asked about a call, for a program that shows it; None when there is no such ask."""
+        return read_ask(self.store, session_id, call_id)
 
     def record_answer(
         self, session_id: str, call_id: str, *, approved: bool, by: str = "", channel: str = ""

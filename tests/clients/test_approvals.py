@@ -15,7 +15,7 @@ from tests.clients.bench import Bench, Session
 from tests.clients.test_governed import read_entries
 from tests.unit.web.browser import launch_browser, open_page, run_service
 from verdikt.hosts.live.model_api import ModelTurn
-from verdikt.ledger.approvals import list_announced
+from verdikt.ledger.approval_outbox import list_announced
 from verdikt.model.entry import EntryKind
 from verdikt.serve.embedded import EmbeddedService
 

@@ -243,8 +243,9 @@ class TerminalModel(ConversationModel):
 
     def choose_turn(self, request: dict[str, Any]) -> ModelTurn:
         """Return the turn that follows these results."""
-        conversation = json.dumps(request.get("input") or request.get("messages"))
-        results = conversation.count('_call_output"') + conversation.count('"tool_result"')
+        conversation = json.dumps(request.get("input") or request.get("messages") or request.get("contents"))
+        marks = ('_call_output"', '"tool_result"', '"functionResponse"')
+        results = sum(conversation.count(mark) for mark in marks)
         return self._turns[min(results, len(self._turns) - 1)] if request.get("tools") else ModelTurn("done")
 
 
@@ -256,8 +257,16 @@ def open_terminal(bench: Bench, *options: str) -> Iterator[TerminalClient]:
         command, client_env = bench.client.build_command(install_client(bench.version), bench.home, model.url, "do it")
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         env = {"PATH": path, "HOME": str(bench.home), "LANG": "C.UTF-8", **client_env, **LOOPBACK_ENV}
+        # A hook that outlives its client would start a warm process after the test.
+        env |= {"VERDIKT_DAEMON": "off"}
         settings = command[command.index("-m") : -1] if "-m" in command else []
-        yield close_after_test(TerminalClient([command[0], *settings, *options, "do it"], env, bench.project))
+        if bench.client.name == "gemini":
+            settings = settings[:2]  # the model; what follows is for a run without a terminal
+        client = TerminalClient([command[0], *settings, *options, "do it"], env, bench.project)
+        try:
+            yield client
+        finally:
+            client.close()
 
 
 def check_answers(bench: Bench) -> None:
@@ -310,3 +319,17 @@ def test_a_person_at_codex_terminal_says_yes_and_enter_alone_is_a_no(create_benc
         client.press(ENTER, until="THE-END")
 
     check_answers(bench)
+
+
+def test_a_person_at_geminis_terminal_reads_why_a_call_did_not_run(create_bench: Callable[[str], Bench]) -> None:
+    """Gemini CLI can ask no person for a hook or a relay: the call is blocked, and its terminal shows the reason."""
+    bench = create_bench("gemini-0.61.0")
+    add_server(bench)
+    bench.govern()
+    wired = bench.run_verdikt("init", "--host", "gemini", "--mcp", "--yes")
+    assert wired.returncode == 0, wired.stderr
+    with open_terminal(bench, "-i") as client:
+        client.wait_for("(unknown_tool)")
+        client.wait_for("THE-END")
+
+    assert list_calls(bench) == []

@@ -510,7 +510,7 @@ ALLOWED = HostDecision(approved=True)
             0,
         ),
         ("codex/Stop", SHORT, '{"decision":"block","reason":"R"}', 0),
-        ("gemini/BeforeTool.run_shell_command", SHORT, '{"decision":"deny","reason":"R"}', 0),
+        ("gemini/BeforeTool.run_shell_command", SHORT, '{"decision":"deny","reason":"R","systemMessage":"R"}', 0),
         ("gemini/BeforeTool.run_shell_command", WARN, '{"systemMessage":"C"}', 0),
         (
             "gemini/AfterTool.write_file",

@@ -16,7 +16,8 @@ from tests.contract.hook import HookOutput
 from tests.contract.warm import PATIENCE_SECONDS, WarmProcess, bash, remove, wait_until
 from verdikt import __version__
 from verdikt.daemon import protocol
-from verdikt.ledger.approvals import list_announced, mark_submitted, record_approval
+from verdikt.ledger.approval_outbox import list_announced, mark_submitted
+from verdikt.ledger.approvals import record_approval
 from verdikt.ledger.awaited_approval import announce_courier, has_courier
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import APPROVALS, load_projections
@@ -103,8 +104,8 @@ class ApprovedPlace(WarmProcess):
 
     def wait_for_request(self) -> str:
         """Return the request that waits, when there is one, and note that a service has taken it."""
-        ((id, session),) = wait_until("a request", lambda: list_announced(self.data)).items()
-        mark_submitted(self.data, session, id)
+        (id,) = wait_until("a request", lambda: list_announced(self.data))
+        mark_submitted(self.data, id)
         return str(id)
 
     def answer(self, id: str, *, approved: bool = True) -> None:

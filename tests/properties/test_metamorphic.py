@@ -1,11 +1,13 @@
 """Spelling a command in another way never loosens its verdict, and never blocks a harmless one.
 
 The commands are those of `tests/cases`. Each is changed in the ways that leave its meaning alone: an absolute path,
-another name, a wrapper in front, a value joined by `=`, letters together or apart, options in another order, a double
-dash, a documented or an unknown option of the program before its command. The texts of `shell_*.yaml`, which are more
-than one plain command, are put into a group, a subshell, a function, another shell or after another command.
+another name, a wrapper in front, a value joined by `=`, letters together or apart, options in another order or cut
+off, a double dash, a documented or an unknown option of the program before its command. The texts of `shell_*.yaml`,
+which are more than one plain command, are put into a group, a subshell, a function, another shell or after another
+command.
 """
 
+import re
 import shlex
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -17,15 +19,19 @@ from tests.case_files import CASE_FILES, load_yaml
 from tests.unit.effects.test_cases import decide, load_cases
 from tests.unit.effects.test_first_sight import COMMANDS
 from verdikt.effects.program_record import find_program
-from verdikt.knowledge import Record, find_record, find_task_words
+from verdikt.knowledge import Record, find_record, find_task_words, list_programs
 from verdikt.model.verdict import VerdictKind
 
 Variants = Iterator[list[str]]
 
-# Quotes, patterns, variables and operators: such a text is more than a list of words.
-SHELL_CHARACTERS = frozenset("|&;<>$`(){}\n*?~#\"'\\")
+# A text with operators, substitutions or comments is more than a list of words.
+OPERATOR = re.compile(r"[|&;<>`(){}\n#]")
+WORD = re.compile(r"""(?:[^\s"'\\]|"(?:[^"\\]|\\.)*"|'[^']*'|\\.)+""")
+"""A word with its quotes, variables and patterns as they are written."""
 OTHER_MEANING = frozenset(("-C", "--git-dir", "--work-tree", "--db-url"))
 """Options that make the command act on another place, where other things may be at stake."""
+BUILTINS = frozenset("cd read select set test".split())
+"""One builtin of each record that describes several."""
 CHOICES = frozenset("-l --selector --field-selector -f --filename -k --kustomize".split())
 """Options that choose what the command acts on, which may do nothing without them."""
 
@@ -43,22 +49,29 @@ def judge_shell_cases() -> list[VerdictKind]:
     return [decide(case)[1].kind for case in load_shell_cases()]
 
 
+def split_words(text: str) -> list[str]:
+    """Return the words of a single command as they are written; none if the text is more than that."""
+    words: list[str] = WORD.findall(text)
+    is_plain = " ".join(words) == text and not OPERATOR.search(re.sub(r"'[^']*'", "''", text))
+    return words if is_plain else []
+
+
 @cache
 def list_plain_cases() -> list[tuple[dict[str, Any], list[str], Record, VerdictKind]]:
     """Return the cases with a single plain command of a known program, its words, the program's record, the verdict."""
     cases = []
     first_sight = [{"run": command} for commands in COMMANDS.values() for command in commands]
     for case in (*(case for _, case in load_cases()), *first_sight, *load_shell_cases()):
-        words = case.get("run", "").split(" ")
-        record = find_record(words[0])
-        if record is not None and "" not in words and not SHELL_CHARACTERS & set(case["run"]):
+        words = split_words(case.get("run", ""))
+        record = find_record(words[0]) if words else None
+        if record is not None:
             cases.append((case, words, record, decide(case)[1].kind))
     return cases
 
 
 def list_options(record: Record, *keys: str) -> list[str]:
-    """Return the options that a record lists under these keys, without those that make a dry run of it."""
-    excluded = OTHER_MEANING | set(record.get("dry_run", "").split())
+    """Return the options that a record lists under these keys, without those with which nothing happens."""
+    excluded = OTHER_MEANING | {"--help", "--version", *record.get("dry_run", "").split()}
     return [name for key in keys for name in record.get(key, "").split() if name not in excluded]
 
 
@@ -145,7 +158,9 @@ def split_letters(words: list[str], record: Record) -> Variants:
     if not record.get("single_dash"):
         for index in range(1, len(words)):
             letters = [f"-{letter}" for letter in words[index][1:]]
-            if len(letters) > 1 and words[index][0] == "-" and plain.issuperset(letters):
+            # `zip -TT cmd` is an option of its own.
+            is_cluster = len(set(letters)) == len(letters) > 1 and words[index][0] == "-"
+            if is_cluster and plain.issuperset(letters):
                 yield [*words[:index], *letters, *words[index + 1 :]]
 
 
@@ -167,12 +182,32 @@ def move_options_last(words: list[str], record: Record) -> Variants:
             yield [words[0], *(word for word in words[1:] if word not in options), *options]
 
 
+def swap_options(words: list[str], record: Record) -> Variants:
+    """`rm -r -v x` → `rm -v -r x`, where both are known to take no value."""
+    plain = list_plain_options(words, record)
+    for index in range(1, len(words) - 1):
+        if words[index] in plain and words[index + 1] in plain:
+            yield [*words[:index], words[index + 1], words[index], *words[index + 2 :]]
+
+
+def cut_option(words: list[str], record: Record) -> Variants:
+    """`rm --recursive x` → `rm --recursiv x`, for programs that read their options as getopt_long does."""
+    if record.get("abbreviate") and not has_commands(words) and "runs" not in record:
+        names = {name for name in re.findall(r"(?<![\w-])--[a-z][a-z-]+", str(record)) if len(name) > 5}
+        for index in range(1, len(words)):
+            name, equals, value = words[index].partition("=")
+            if name in names and sum(other.startswith(name[:-1]) for other in names) == 1:
+                yield [*words[:index], f"{name[:-1]}{equals}{value}", *words[index + 1 :]]
+
+
 def use_alias(words: list[str], record: Record) -> Variants:
     """`podman x` → `nerdctl x`: another name of a program whose record does not tell its names apart."""
     # Which agent is started matters: some are governed as this one is, and others are not.
     tells_names_apart = any(key in str(record) for key in ("name:", "agent.run"))
     # Of formatters, the tasks say which rewrites what, and by which option.
     tells_names_apart = tells_names_apart or bool(find_task_words(words[0], "rewrites"))
+    # The shell reads the words of each of its builtins in another way.
+    tells_names_apart = tells_names_apart or bool(BUILTINS & set(record["names"]))
     if not tells_names_apart and "handler" not in record and "runs" not in record and "trace" not in record:
         for name in record["names"]:
             if name != words[0]:
@@ -193,6 +228,8 @@ def use_alias(words: list[str], record: Record) -> Variants:
         merge_letters,
         split_letters,
         move_options_last,
+        swap_options,
+        cut_option,
     ],
 )
 def test_other_spelling_never_loosens_a_verdict_nor_blocks_a_harmless_command(
@@ -206,6 +243,33 @@ def test_other_spelling_never_loosens_a_verdict_nor_blocks_a_harmless_command(
             count += 1
             if other_verdict < verdict or (verdict is VerdictKind.PASS and other_verdict is VerdictKind.BLOCK):
                 faults.append(f"{verdict.word} → {other_verdict.word}: {' '.join(variant)}")
+
+    assert faults == []
+    assert count
+
+
+def list_target_options(entry: Record) -> set[str]:
+    """Return the options whose values a command works on, by its own rows."""
+    words = [word for row in entry.get("effects", ()) for word in re.split(r"[ |]", row.get("on", ""))]
+    return {word for word in words if word[:1] == "-"}
+
+
+def test_any_option_of_a_program_before_any_of_its_commands_never_loosens_a_verdict() -> None:
+    """Every record with commands: each of its options, and one that it does not list, before each command."""
+    faults, count = [], 0
+    records = [record for name in list_programs() if (record := find_record(name)) and record["names"][0] == name]
+    for record in records:
+        name = record["names"][0]
+        for command, entry in record.get("commands", {}).items():
+            verdict = decide({"run": f"{name} {command} thing"})[1].kind
+            excluded = CHOICES | list_target_options(entry)
+            options = [f"{word} y" for word in list_options(record, "values", "globals") if word not in excluded]
+            for option in (*options, *list_options(record, "flags"), "--unheard-of y", "--unheard-of=y"):
+                run = f"{name} {option} {command} thing"
+                other_verdict = decide({"run": run})[1].kind
+                count += 1
+                if other_verdict < verdict:
+                    faults.append(f"{verdict.word} → {other_verdict.word}: {run}")
 
     assert faults == []
     assert count

@@ -9,7 +9,10 @@ import subprocess
 import sys
 import tomllib
 import venv
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -64,6 +67,32 @@ def find_environment(sdk: str, version: str) -> Path | None:
     return directory / "bin" / "python" if _is_complete(directory, sdk, version) else None
 
 
+def require_environment(sdk: str, version: str) -> Path:
+    """Return the interpreter for a test, which is skipped or fails where there is none.
+
+    An SDK that is always tested is installed here, and the test fails where that is impossible: a skip would look like
+    a pass.
+    """
+    if version == "floor" and is_floor_newest(sdk):
+        pytest.skip(f"the newest version of {sdk} is the floor")
+    python = find_environment(sdk, version)
+    if python is None and sdk not in ALWAYS:
+        pytest.skip(f"`make sdks` has not made the environment {sdk}-{version}")
+    environment = python or _install_once(sdk, version)
+    if isinstance(environment, str):
+        pytest.fail(f"{sdk} is always tested, but {environment}", pytrace=False)
+    return environment
+
+
+@cache
+def _install_once(sdk: str, version: str) -> Path | str:
+    """Return the interpreter, or why there is none: hundreds of tests need it, and only the first tries."""
+    try:
+        return install_environment(sdk, version)
+    except EnvironmentMissing as missing:
+        return str(missing)
+
+
 def install_environment(sdk: str, version: str) -> Path:
     """Return the interpreter of an SDK's environment, and make the environment first if that is necessary."""
     directory = get_cache_directory() / f"{sdk}-{version}"
@@ -114,7 +143,7 @@ def _make_environment(directory: Path, packages: list[str]) -> None:
     completed = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     if completed.returncode:
         last_lines = "\n".join(completed.stderr.splitlines()[-5:])
-        raise EnvironmentMissing(f"uv could not install {packages[0]}; is the index reachable?\n{last_lines}")
+        raise EnvironmentMissing(f"uv could not install {packages[0]}; is the package index reachable?\n{last_lines}")
 
 
 if __name__ == "__main__":

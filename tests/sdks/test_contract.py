@@ -9,16 +9,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.case_files import load_yaml
+from tests.sdks import environments
 from tests.sdks.driver_process import DriverProcess
-from tests.sdks.environments import (
-    ALWAYS,
-    PACKAGES,
-    ROOT,
-    EnvironmentMissing,
-    find_environment,
-    install_environment,
-    is_floor_newest,
-)
+from tests.sdks.environments import ALWAYS, PACKAGES, ROOT, require_environment
 from verdikt.ledger.audit import audit
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
@@ -76,21 +69,7 @@ CASE_KEYS = set(
 SESSION = "0c9f2f5e-6f2a-4f0e-9d5b-1f2a3b4c5d6e"  # Claude Code takes nothing but a UUID
 
 
-FAIL_MODES = (
-    "says no properly",
-    "raises",
-    "returns None",
-    "misspelt decision",
-    "empty reason",
-    "`continue: false` only",
-    "hangs",
-    "sync where async is wanted",
-    "one of three parallel hooks crashes",
-    "after-hook raises",
-    "policy flips after a no",
-    "filter misspells the tool's name",
-    "another extension undoes it",
-)
+FAIL_MODES: list[dict[str, Any]] = load_yaml(Path(__file__).parent / "fail_modes.yaml")
 """What a hook of an SDK can do wrong; in most SDKs several of these run the tool."""
 
 IMPOSSIBLE = {("openai_agents", "another extension undoes it")} | {
@@ -109,12 +88,38 @@ def can_play(sdk: str, case: dict[str, Any]) -> bool:
     return sdk in case.get("only", [sdk]) and sdk not in case.get("without", ())
 
 
+def list_row_cases(sdk: str, mode: str) -> list[dict[str, Any]]:
+    """Return the cases that show for an SDK that a fail mode runs nothing that it must not."""
+    return [case for case in CASES if case.get("row") == mode and can_play(sdk, case)]
+
+
 @pytest.mark.parametrize("sdk", PACKAGES)
 def test_every_fail_mode_is_a_case(sdk: str) -> None:
     """No row of the table of fail modes is without a case on any SDK."""
-    rows = {case.get("row") for case in CASES if can_play(sdk, case)}
-    assert [row for row in FAIL_MODES if row not in rows and (sdk, row) not in IMPOSSIBLE] == []
-    assert rows <= {None, *FAIL_MODES}
+    modes = [row["mode"] for row in FAIL_MODES]
+    missing = [mode for mode in modes if not list_row_cases(sdk, mode) and (sdk, mode) not in IMPOSSIBLE]
+
+    assert missing == []
+    assert {case["row"] for case in CASES if "row" in case} <= set(modes)
+
+
+@pytest.mark.parametrize(
+    ("sdk", "mode"), [(sdk, row["mode"]) for row in FAIL_MODES for sdk in row.get("runs_tool", ())]
+)
+def test_cell_in_which_the_bare_sdk_runs_the_tool_is_a_case_in_which_it_does_not_run(sdk: str, mode: str) -> None:
+    """Some call of such a case is in the script of the model, and is not among what ran."""
+    absent = [case["name"] for case in list_row_cases(sdk, mode) if has_absent_effect(case)]
+
+    assert absent
+
+
+def has_absent_effect(case: dict[str, Any]) -> bool:
+    """Return whether a case has a call that never runs."""
+    commands = {
+        arguments.get("command") for step in parse_steps(case["steps"]) for _, _, arguments in step.get("calls", ())
+    }
+    ran = [command for phase in (case, *case.get("then", ())) for command in phase.get("ran", ())]
+    return bool(commands - set(ran))
 
 
 def test_extras_begin_at_the_tested_floors() -> None:
@@ -124,6 +129,20 @@ def test_extras_begin_at_the_tested_floors() -> None:
     pins = {pin for sdk in PACKAGES if sdk not in ON_GOVERN for pin in PACKAGES[sdk]["floor"] if "==" in pin}
 
     assert pins - bounds == set()
+
+
+@pytest.mark.parametrize("sdk", PACKAGES)
+def test_sdk_that_cannot_be_installed_fails_where_it_is_always_tested(
+    sdk: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without an index and without a cache, `make test` must not end as if these four had been tested."""
+    monkeypatch.setenv("VERDIKT_SDKS", str(tmp_path))
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+    monkeypatch.setattr(environments, "_install_once", environments._install_once.__wrapped__)
+
+    with pytest.raises(pytest.fail.Exception if sdk in ALWAYS else pytest.skip.Exception, match=sdk):
+        require_environment(sdk, "newest")
 
 
 class Row(NamedTuple):
@@ -160,29 +179,16 @@ class Drivers:
         self._running: dict[tuple[str, str, int], DriverProcess] = {}
 
     def get(self, sdk: str, version: str, number: int) -> DriverProcess:
-        """Return a driver, or skip the test where its environment is neither there nor always made."""
+        """Return a driver; the test is skipped or fails where it has no environment."""
         key = (sdk, version, number)
         if key not in self._running:
-            self._running[key] = DriverProcess(self._find_python(sdk, version), sdk)
+            self._running[key] = DriverProcess(require_environment(sdk, version), sdk)
         return self._running[key]
 
     def close(self) -> None:
         """End all drivers."""
         for driver in self._running.values():
             driver.close()
-
-    def _find_python(self, sdk: str, version: str) -> Path:
-        if version == "floor" and is_floor_newest(sdk):
-            pytest.skip(f"the newest version of {sdk} is the floor")
-        python = find_environment(sdk, version)
-        if python is not None:
-            return python
-        if sdk not in ALWAYS:
-            pytest.skip(f"`make sdks` has not made the environments of {sdk}")
-        try:
-            return install_environment(sdk, version)
-        except EnvironmentMissing as missing:
-            pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="module")

@@ -17,13 +17,8 @@ from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.govern import Governance
 from verdikt.graph.pending_policy import PendingPolicy
-from verdikt.ledger.approvals import (
-    MAX_WAITING,
-    describe_request,
-    list_announced,
-    read_request_state,
-    record_approval,
-)
+from verdikt.ledger.approval_outbox import list_announced
+from verdikt.ledger.approvals import MAX_WAITING, count_calls, describe_request, read_request_state, record_approval
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import APPROVALS, load_projections
 from verdikt.model.action import Action, Outcome
@@ -147,7 +142,7 @@ def set_clock_back(machine: AskingMachine) -> Action:
         (change_argument, "was for another call"),
         (edit_script, "a script, a link or a commit that this call rests on has changed since approval"),
         (change_policy, "the policy has changed since approval"),
-        (change_session, "waiting for approval"),
+        (change_session, "is one of another session"),
         (change_machine, "was given to another machine"),
         (let_it_expire, "could be used until"),
         (set_clock_back, "the clock of this machine was set back after approval"),
@@ -164,6 +159,35 @@ def test_an_approval_covers_nothing_else(machine: AskingMachine, change: Any, re
     assert is_blocked(decision)
     assert reason in decision.verdict.reason
     assert "waiting for approval" in decision.verdict.reason
+
+
+def test_the_same_call_of_another_session_is_told_apart_from_another_call(machine: AskingMachine) -> None:
+    """Only the very same call has an approval elsewhere; and what was used there is no longer spoken of."""
+    machine.answer(*machine.ask())
+
+    other_call = machine.decide(build_call("./deploy.sh stage", session="s2"))
+    same_call = machine.decide(build_call(session="s2"))
+
+    assert "another session" not in other_call.verdict.reason
+    assert "another session" in same_call.verdict.reason
+    assert machine.decide().passed, "the session that has it uses it"
+
+
+def test_a_call_that_is_repeated_while_it_waits_is_counted_in_the_log(machine: AskingMachine) -> None:
+    """One request with a counter; the end of a request is not a repetition of it."""
+    id, digest = machine.ask()
+    machine.decide()
+    machine.decide()
+    request = describe_request(machine.store, "s1", id)
+    machine.answer(id, digest)
+    machine.decide()
+
+    assert request is not None
+    assert request["calls"] == count_calls(machine.store, "s1", id) == 3
+    assert read_request_state(machine.store, "s1", id) is ApprovalState.USED
+    assert count_calls(machine.store, "s1", "00000000") == 0
+    lines = [summarize_entry(entry) for entry in machine.store.read_entries("s1")]
+    assert sum(f"approval {id} waited for again" in line for line in lines) == 2
 
 
 def test_two_uses_at_once_are_one(machine: AskingMachine) -> None:

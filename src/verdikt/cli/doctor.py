@@ -2,12 +2,10 @@
 
 import json
 import os
-import re
 import shutil
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,11 +13,12 @@ from typing import Any
 import click
 
 from verdikt.cli.canary_check import READY_SECONDS, CanaryResult, fire_canary
+from verdikt.cli.installation_health import inspect_installation, is_wired_whole
 from verdikt.cli.mcp_check import check_servers, describe_server
 from verdikt.cli.progress import show_status
 from verdikt.cli.store_access import format_timestamp, open_data_store
 from verdikt.council.config import Councils
-from verdikt.errors import PolicyError, VerdiktError
+from verdikt.errors import VerdiktError
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.graph.policy_cache import load_cached_policy
 from verdikt.hosts.git import git_hooks
@@ -32,18 +31,14 @@ from verdikt.hosts.wiring.inspection import (
     count_crashes,
     find_unreadable_settings,
     find_wired_files,
-    get_wrapper_state,
 )
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.ledger import pause
-from verdikt.ledger.acceptance_log import find_unlogged_projects
-from verdikt.ledger.accepted_policies import read_index
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.ledger.evidence_records import OVERRIDE_MARKER_FILE, count_overrides_since
 from verdikt.observe.alerts import CRASH_MARKER_FILE, read_marks
 from verdikt.observe.git_index import GitIndex
 from verdikt.observe.git_repository import find_work_tree
-from verdikt.observe.runtime_environment import find_enclosing_project
 from verdikt.policy import load_policy
 from verdikt.ratchet import describe_pending
 from verdikt.report.gate import select_gate_entries
@@ -80,19 +75,15 @@ def command(*, live: bool, calls: int, limits: bool, as_json: bool, project: str
     try:
         with show_status("firing a canary through every hook"):
             reports = list(_collect_host_reports(installation, calls=calls, live=live))
-        general = _build_general_report(installation, {report["scope"] for report in reports if report["wrapped"]})
+        health = inspect_installation(installation, {report["scope"] for report in reports if report["wrapped"]})
+        general = health._asdict() | _build_general_report(installation)
         with show_status("calling a canary of every relayed MCP server"):
             general["mcp"] = check_servers(installation)
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
-    # A broken wrapper matters only if a client calls it.
     git_hook_names = general["git"]
-    is_wrapper_intact = general["wrapper"] == "intact" or not any(report["wrapped"] for report in reports)
-    failing = [f"{report['host']} ({report['scope']})" for report in reports if not report["healthy"]]
-    failing += [] if is_wrapper_intact else ["the wrapper"]
-    failing += ["the acceptance of the policy"] if general["unlogged_acceptances"] else []
-    failing += ["the policy"] if general["policy_fault"] else []
-    failing += ["the interpreter"] if general["runtime"]["project"] else []
+    faults = health.list_faults(is_wrapper_called=any(report["wrapped"] for report in reports))
+    failing = [f"{report['host']} ({report['scope']})" for report in reports if not report["healthy"]] + faults
     failing += ["git"] if git_hook_names["installed"] and git_hook_names["missing"] else []
     failing += [f"the MCP server {server['server']}" for server in general["mcp"] if not server["healthy"]]
     is_wired = bool(reports or git_hook_names["installed"])
@@ -106,7 +97,7 @@ def command(*, live: bool, calls: int, limits: bool, as_json: bool, project: str
             click.echo(_style_good("every client that is wired here blocks" if reports else "commits are checked"))
         else:
             click.echo(_style_bad(f"failing: {', '.join(failing)}"))
-        _print_problems(general, is_wrapper_intact=is_wrapper_intact)
+        _print_problems(general, is_wrapper_intact="the wrapper" not in faults)
         # A client that fails is what the person came for.
         for report in sorted(reports, key=lambda report: bool(report["healthy"])):
             _print_host_report(report, limits=limits)
@@ -134,12 +125,7 @@ def _build_host_report(
     # What a foreign file names could be anything, so it is not run.
     if live and not wired.is_foreign:
         live_result = run_live_canary(installation, wired.host)
-    healthy = (
-        canary.blocked
-        and wired.is_trusted
-        and not wired.missing_events
-        and not any(gap.open for gap in wired.known_gaps)
-    )
+    healthy = canary.blocked and is_wired_whole(wired)
     return {
         "host": wired.host,
         "scope": wired.scope,
@@ -180,29 +166,22 @@ def _find_missing_triggers(installation: Installation, host: str) -> list[KnownG
     ]
 
 
-def _build_general_report(installation: Installation, scopes: set[str]) -> dict[str, Any]:
-    active_pause, unlogged = None, []
+def _build_general_report(installation: Installation) -> dict[str, Any]:
+    active_pause = None
     # Opening a store would create the directory.
     if os.path.isdir(installation.data_directory):
         store = open_data_store(Path(installation.data_directory))
         active_pause = pause.find_active_pause(store)
-        # A damaged record is reported with the policy.
-        with suppress(PolicyError):
-            unlogged = find_unlogged_projects(installation.data_directory, read_index(installation.data_directory))
     day_ago = time.time() - 24 * 3600
     return {
-        "wrapper": get_wrapper_state(installation, scopes),
         "unreadable": find_unreadable_settings(installation),
         "crashes": count_crashes(installation, since=day_ago),
         "overrides": count_overrides_since(Path(installation.data_directory), day_ago),
         "unproven": _count_unproven_turns(installation, day_ago),
         "breaches": _collect_breaches(installation),
-        "policy_fault": _find_policy_fault(installation),
         "paused": active_pause.reason if active_pause else "",
-        "unlogged_acceptances": unlogged,
         "policy": describe_pending(installation.project, installation.env),
         "git": _list_git_hooks(installation),
-        "runtime": _inspect_runtime(installation),
     }
 
 
@@ -218,38 +197,6 @@ def _count_unproven_turns(installation: Installation, since: float) -> int:
     stops = select_gate_entries(entry for name in recent for entry in store.reader.read_intact_entries(name))
     oldest = int(since * 1_000_000)
     return sum(stop.ts >= oldest and stop.body.get("result") == "ended_unproven" for stop in stops)
-
-
-def _find_policy_fault(installation: Installation) -> str:
-    """Return why the policy can't be loaded; empty when it can."""
-    try:
-        load_policy(installation.project, environ=installation.env)
-    except PolicyError as error:
-        return str(error)
-    return ""
-
-
-def _inspect_runtime(installation: Installation) -> dict[str, str]:
-    """Return the environment that the hooks run from, and the project in which it lies.
-
-    `project` is set where an agent works: in this project, and in every one with a policy. `other_project` is one that
-    nothing governs.
-    """
-    for environment in sorted({sys.prefix, *map(_get_environment, find_wired_files(installation))} - {""}):
-        enclosing = find_enclosing_project(environment, installation.home)
-        if enclosing:
-            is_governed = os.path.realpath(enclosing) == installation.project or any(
-                os.path.lexists(os.path.join(enclosing, name)) for name in ("governance.yaml", "governance.yml")
-            )
-            kind = "project" if is_governed else "other_project"
-            return {"environment": environment, "project": "", "other_project": "", kind: enclosing}
-    return {"environment": sys.prefix, "project": "", "other_project": ""}
-
-
-def _get_environment(wired: WiredFile) -> str:
-    """Return the environment of the interpreter that a wired command names; empty when it names none."""
-    python = re.search(r"(/[^ '\"]*)/bin/python[0-9.]*\b", wired.before_command)
-    return python[1] if python and python[1] != "/usr" else ""
 
 
 def _collect_breaches(installation: Installation) -> dict[str, Any]:

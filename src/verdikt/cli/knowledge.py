@@ -16,8 +16,9 @@ from verdikt.knowledge import find_record, list_programs
 from verdikt.knowledge.compiler import PROGRAMS, Record, RecordError, compile_files, iter_entries, read_files
 from verdikt.knowledge.completion_spec import read_carapace_spec, read_fig_spec, read_usage_spec
 from verdikt.knowledge.draft import Draft, DraftError, read_help, render_record
-from verdikt.knowledge.lint import lint_files, lint_records
+from verdikt.knowledge.lint import lint_files, lint_records, lint_reports
 from verdikt.model.yaml_node import suggest_name
+from verdikt.report.counted_noun import format_count
 
 _HELP_SECONDS = 10
 _SPEC_READERS: Mapping[str, Callable[[str], Draft]] = {
@@ -49,10 +50,11 @@ def lint(directory: Path) -> None:
     except RecordError as error:
         click.echo(str(error), err=True)
         sys.exit(EXIT_FAILURE)
-    problems = [*lint_files(files), *lint_records(records, EFFECT_CATALOG)]
+    problems = [*lint_files(files), *lint_reports(files), *lint_records(records, EFFECT_CATALOG)]
     for problem in problems:
         click.echo(problem)
-    click.echo(f"{len(records)} records: {len(problems)} problems" if problems else f"{len(records)} records: clean")
+    result = format_count(len(problems), "problem") if problems else "clean"
+    click.echo(f"{len(records)} records: {result}")
     sys.exit(EXIT_FAILURE if problems else 0)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verdikt import __version__
+from verdikt.cli.installation_health import list_machine_faults, read_policy_digest
 from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.store_access import home_option, json_option, resolve_home
 from verdikt.errors import ServiceError
@@ -148,17 +149,19 @@ def run(*, once: bool, companion: bool, home: Path | None) -> None:
 
 
 def _report_status(client: ServiceClient, home: Path, shipper: "Shipper | None" = None) -> None:
-    """Tell the service how this machine is: its version, what could not be sent, and which hosts call the hook."""
+    """Tell the service how this machine is: version, policy, what is at fault, what could not be sent, which hosts."""
     # Settings for all of a user's projects: there is no project here.
     user_home = os.path.expanduser("~")
     moved = {name: os.environ[name] for name in SETTINGS_VARIABLES if name in os.environ}
-    env = {**moved, "HOME": user_home, "PATH": os.defpath}
+    env = {**moved, "HOME": user_home, "PATH": os.defpath, "VERDIKT_HOME": str(home)}
     installation = Installation(project=user_home, data_directory=str(home), env=env)
     status = MachineStatus(
         version=__version__,
         unsent=shipper.count_unsent() if shipper else 0,
         problems=len(shipper.problems) if shipper else 0,
         hosts=tuple(sorted({file.host for file in find_wired_files(installation)})),
+        policy=read_policy_digest(installation),
+        faults=tuple(list_machine_faults(installation)),
     )
     client.call("POST", "/v1/status", json.dumps(status.to_record()).encode())
 

@@ -229,7 +229,7 @@ class Arguments:
                 name = self.table.complete(name)
             if not equals and name in values:
                 return name
-            if name[:5] == "--no-" and self.table.abbreviate:
+            if name[:5] == "--no-":
                 self._cancel_flag(name)
             self.flags.append((name, Word(value, word.raw, word.glob) if equals else None))
             return ""
@@ -246,7 +246,7 @@ class Arguments:
         return ""
 
     def _cancel_flag(self, name: str) -> None:
-        """Drop the option that a later `--no-…` takes back, as git and the GNU programs read it."""
+        """Drop the option that a later `--no-…` takes back; a program that does not read it so refuses the word."""
         names = {f"--{name[5:]}", *(("-n",) if name == "--no-dry-run" else ())}
         self.flags[:] = [pair for pair in self.flags if pair[0] not in names]
 
@@ -255,6 +255,9 @@ class Arguments:
         text = word.text
         if len(text) == 2 or self.table.single_dash or text[1] == "-":
             return text
+        # `-bname`, which another reading did not know: the value of a listed option is in the same word.
+        if any(f"-{letter}" in self.table.values for letter in text[1:-1]):
+            return self._add_flags(word)
         # `-nv x`: the last letter of a cluster may take the value, the ones before it can't.
         self.flags += [(f"-{letter}", None) for letter in text[1:-1]]
         return f"-{text[-1]}"

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects import host
 from verdikt.effects.any_language.meetings import find_meeting
-from verdikt.effects.code import classify_code
+from verdikt.effects.code import classify_code, quote_shell_word
 from verdikt.effects.code_sections import detect_file_language, find_code_sections
 from verdikt.effects.dataflow import OUTGOING_PREFIXES
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.runner_settings import IMAGE, SHELL, CodeSection
 from verdikt.effects.zone_effects import derive_effect, derive_hidden_reads, derive_zone_effects, is_foreign_secret
-from verdikt.model.effect import Effect, Zone
+from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Command, Word
 
@@ -69,6 +69,8 @@ _ARMING_PREFIXES = (
     "container.escape",
 )
 """Effects that arm a file wherever they fall."""
+_DISCARDING_PREFIXES = ("git.discard.all", "git.clean", "git.stash.drop")
+"""Effects that arm a file where work is lost that no commit has."""
 _LEAVING_PREFIXES = ("cred.send", "net.shell", "proc.mine", "net.send.file")
 _LOSS_PREFIXES = ("fs.delete", "fs.truncate", "fs.shred", "fs.chmod.tree", "fs.chown.tree", "fs.move")
 _OUTER_ZONES = (Zone.HOME, Zone.SYSTEM, Zone.OUTSIDE, Zone.SECRET, Zone.PERSIST, Zone.GUARD)
@@ -154,11 +156,19 @@ def _classify_section(
     command = Command(argv=(Word(path.rsplit("/", 1)[-1]),), cwd=start)
     call = Invocation(command, resolver, (command,), classify_shell)
     if section.language in (SHELL, IMAGE):
-        return list(classify_shell(section.text, command))
-    effects = list(classify_code(section.language, section.text, call))
+        return list(classify_shell(_name_script(section.text, path), command))
+    effects = list(classify_code(section.language, section.text, call, path))
     effects += derive_zone_effects(effects, resolver.facts)
     effects += derive_hidden_reads(effects, resolver.project_root)
     return [*effects, *_derive_secret_sends(effects)]
+
+
+def _name_script(text: str, path: str) -> str:
+    """Return the text of a script so that it finds its own directory: `cd "$(dirname "$0")/.."`."""
+    if "$0" not in text and "BASH_SOURCE" not in text:
+        return text
+    name = quote_shell_word(path)
+    return f"BASH_SOURCE={name} sh -c {quote_shell_word(text)} {name}"
 
 
 def _derive_secret_sends(effects: Sequence[Effect]) -> Iterator[Effect]:
@@ -182,8 +192,10 @@ def is_arming(effect: Effect, project_root: str, section: CodeSection | None = N
         return _SHELL_PROGRAM.search(section.text) is not None
     if what.startswith(_ARMING_PREFIXES):
         return True
+    if what.startswith(_DISCARDING_PREFIXES):
+        return not effect.recoverable
     if what.startswith(_LOSS_PREFIXES):
-        return not effect.recoverable and any(_is_precious(t.path, t.zone, project_root) for t in effect.targets)
+        return not effect.recoverable and any(_is_precious(target, project_root) for target in effect.targets)
     if what in ("cred.read", "cred.write"):
         return any(is_foreign_secret(target, project_root) for target in effect.targets)
     if what in _CONTENT_EFFECTS:
@@ -191,11 +203,14 @@ def is_arming(effect: Effect, project_root: str, section: CodeSection | None = N
     return False
 
 
-def _is_precious(path: str, zone: Zone, project_root: str) -> bool:
-    """Return whether a lost path lies outside the project, or is the project or its history as a whole."""
-    if zone in _OUTER_ZONES:
+def _is_precious(target: Target, project_root: str) -> bool:
+    """Return whether a lost path lies outside the project, is all of it, or holds work that no commit has."""
+    if target.zone in _OUTER_ZONES:
         return True
-    return bool(project_root) and path in (project_root, f"{project_root}/.git", f"{project_root}/*")
+    # A directory with one edited file is not meant: what a session edits is `modified`, too.
+    if target.state == "untracked" and target.zone is Zone.PROJECT:
+        return True
+    return bool(project_root) and target.path in (project_root, f"{project_root}/.git", f"{project_root}/*")
 
 
 def _find_line(section: CodeSection, effect: Effect) -> int:

@@ -15,7 +15,7 @@ from verdikt.effects.zone_effects import derive_effect, holds_secret
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.model.path_set import is_glob
+from verdikt.model.path_set import PathSet, PathSetKind, is_glob, is_within
 from verdikt.shell.command import Word
 
 if TYPE_CHECKING:
@@ -106,8 +106,10 @@ def mark_lost_work(effects: list[Effect], moved: Mapping[str, str]) -> None:
 
 def _find_lost_work(target: Target, moved: Mapping[str, str]) -> Target | None:
     path = target.path.rstrip("/*") if target.path.endswith("/*") else target.path
-    for place in moved:
-        if path and (path == place or place.startswith(path + "/") or path.startswith(place + "/")):
+    pattern = PathSet(PathSetKind.GLOB, path, below=True) if is_glob(path) else None
+    for place in moved if path else ():
+        is_met = pattern is not None and pattern.can_meet(place)
+        if is_met or is_within(place, path) or is_within(path, place):
             return target._replace(zone=Zone.PROJECT, state="untracked")
     return None
 

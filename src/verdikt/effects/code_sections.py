@@ -24,7 +24,7 @@ from verdikt.effects.runner_settings import (
     read_xml,
 )
 from verdikt.effects.workflow_sections import WORKFLOW, is_workflow, read_workflow
-from verdikt.knowledge import find_language, find_suffix_program
+from verdikt.knowledge import find_language, find_role, find_suffix_program
 from verdikt.model.lazy_regex import compile_lazily
 
 _LANGUAGE_BY_SUFFIX = {
@@ -111,7 +111,7 @@ _COMPOSE_NAMES = ("compose.", "compose-", "docker-compose.", "docker-compose-")
 _IMAGE_NAMES = ("Dockerfile", "Containerfile", "Earthfile")
 _HOOK_DIRECTORIES = ("/.husky/", "/.githooks/", "/.git-hooks/", "/.git/hooks/", "/hooks/pre-", "/hooks/post-")
 _SHEBANG = compile_lazily(r"#!\s*\S*/(?:env\s+(?:-S\s+)?)?([A-Za-z]+)")
-_SHELL_NAMES = frozenset("sh bash zsh dash ksh ash fish".split())
+_SHELL_NAMES = find_role("shell")
 _COMMAND_KEY = compile_lazily(
     r"(?m)^[\s-]*[\"']?(?:cmds?|commands?|scripts?|run|exec|shell|entry)[\"']?\s*(?::(?=\s|$)|=)"
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from verdikt.effects.command_verbs import split_tokens
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.host import is_local_host, parse_host
 from verdikt.effects.installation_names import is_live_name, is_throwaway
@@ -14,6 +15,7 @@ from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
+    from verdikt.model.effect import Effect
     from verdikt.shell.command import Command
 
 _TEST = compile_lazily(r"(?i)(?:^|[._-])test(?:ing|s)?(?:$|[._-])")
@@ -26,6 +28,15 @@ _ADDRESS_VARIABLES = ("URL", "DSN", "URI")
 _FILE_SETTERS = find_role("variable_file_loader")
 _FILE_OPTIONS = ("-e", "-f", "--env-file", "--file")
 _MAX_SETTER_WORDS = 8
+_CHANGING_WORDS = frozenset(
+    "deploy redeploy release publish promote rollback rollout migrate destroy reset drop provision ship backfill "
+    "failover cutover".split()
+)
+_ORDER_EFFECTS = ("code.run", "code.build", "unknown.program", "pkg.run", "repo.write")
+_BUILD_VARIABLES = ("NODE_ENV",)
+"""Variables whose `production` says how something is built, and nothing of where it goes."""
+_LOOKING_WORDS = frozenset("check plan status log logs list history diff preview help".split())
+_DRY_RUNS = frozenset("--dry-run --dryrun --dry --check --plan --help".split())
 
 
 def list_stages(call: Invocation) -> list[str]:
@@ -45,21 +56,55 @@ def list_stages(call: Invocation) -> list[str]:
     return [*stages, "local"] if addresses and is_local else stages
 
 
+def classify_live_change(call: Invocation, effects: Sequence[Effect]) -> list[Effect]:
+    """Return the effect of an order to change what people depend on, whichever runner gets it.
+
+    `make deploy ENV=production`, `gh workflow run release.yml -f stage=live`, `alembic -x env=prod upgrade head`.
+    """
+    names = {effect.what for effect in effects}
+    changes_schema = "db.schema" in names
+    texts = [word.text for word in call.command.argv]
+    if (names.isdisjoint(_ORDER_EFFECTS) and not changes_schema) or _changes_nothing(texts):
+        return []
+    started = {target.text for effect in effects if effect.what == "code.run" for target in effect.targets}
+    # Files say what a command works on, save the one that it runs and the workflow that it starts.
+    words = [text for text in texts if text in started or "repo.write" in names or not set("./") & set(text)]
+    is_order = changes_schema or any(not _CHANGING_WORDS.isdisjoint(split_tokens(word)) for word in words)
+    if not is_order or not any(map(is_live_name, [*words, *_iter_live_hints(call)])):
+        return []
+    note = "names what people depend on"
+    return [call.make_effect("db.migrate.live" if changes_schema else "infra.apply", possible=True, note=note)]
+
+
+def _changes_nothing(texts: Sequence[str]) -> bool:
+    """Return whether the words of a command order a dry run, or tests, whose names may be about anything."""
+    tokens = {token for text in texts[:6] for token in split_tokens(text)}
+    runs_tests = any(token.endswith("test") and token != "latest" for token in tokens)
+    return runs_tests or not _DRY_RUNS.isdisjoint(texts) or not _LOOKING_WORDS.isdisjoint(tokens)
+
+
 def _iter_live_hints(call: Invocation) -> Iterator[str]:
     yield from (word.text for word in call.args.get_values(_STAGE_OPTIONS))
     yield from _iter_stage_operands(call)
     yield from (parse_host(address) for address in _iter_values(call, _ADDRESS_VARIABLES))
+    # `DATABASE_URL="$PROD_DATABASE_URL"`
+    unknown = ((name, value) for name, value in call.command.assignments if not value.is_known)
+    yield from (value.raw for name, value in unknown if name.endswith(_ADDRESS_VARIABLES))
     if any(name in _PROTECTION_SWITCHES for name, _ in call.command.assignments) or any(
         word.text.partition("=")[0] in _PROTECTION_SWITCHES for word in call.command.argv[1:]
     ):
         yield "production"
     for command in find_preceding(call.command, call.commands):
-        yield from (value.text for name, value in command.assignments if name.endswith(_STAGE_VARIABLES))
+        yield from (value.text for name, value in command.assignments if _is_stage_variable(name))
         if command.name == "export":
             for word in command.argv[1:]:
                 name, _, value_text = word.text.partition("=")
-                if name.endswith(_STAGE_VARIABLES):
+                if _is_stage_variable(name):
                     yield value_text
+
+
+def _is_stage_variable(name: str) -> bool:
+    return name.endswith(_STAGE_VARIABLES) and name not in _BUILD_VARIABLES
 
 
 def _iter_test_hints(call: Invocation) -> Iterator[str]:

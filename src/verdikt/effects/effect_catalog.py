@@ -88,6 +88,7 @@ EFFECT_CATALOG: dict[str, CatalogEntry] = {
     "git.ref.delete": CatalogEntry(D, False, "deletes a reference"),
     "git.worktree.remove": CatalogEntry(D, False, "removes a worktree with its changes"),
     "git.push": CatalogEntry(N, True, "publishes commits"),
+    "git.push.shared": CatalogEntry(N, True, "publishes commits under the name of another branch"),
     "git.push.lease": CatalogEntry(N, True, "replaces published commits unless others added to them"),
     "git.push.force": CatalogEntry(D, False, "overwrites published commits"),
     "git.push.delete": CatalogEntry(D, False, "deletes a published branch or tag"),

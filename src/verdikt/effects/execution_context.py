@@ -12,6 +12,7 @@ from verdikt.effects.target import is_build_output
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Target, Zone
 from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.possible_wrapper import POSSIBLE_WRAPPER
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
@@ -196,3 +197,17 @@ def _find_flag_value(words: list[str], *flags: str) -> str:
         if flag in flags:
             return value if equals else words[index + 1] if index + 1 < len(words) else ""
     return ""
+
+
+def list_own_words(call: Invocation) -> tuple[Word, ...]:
+    """Return a program's words without those of the command that it is known to run, which is judged by itself."""
+    commands, command = call.commands, call.command
+    own_words = command.argv[1:]
+    place = next((index for index, other in enumerate(commands) if other is command), len(commands))
+    inner = commands[place + 1] if place + 1 < len(commands) else None
+    if inner is None or len(inner.via) <= len(command.via) or inner.via[-1].startswith(POSSIBLE_WRAPPER):
+        return own_words
+    inner_texts = [word.text for word in inner.argv]
+    start = len(own_words) - len(inner_texts)
+    is_tail = bool(inner_texts) and [word.text for word in own_words[max(start, 0) :]] == inner_texts
+    return own_words[:start] if is_tail else own_words

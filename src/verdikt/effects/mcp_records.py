@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from verdikt.effects import host
 from verdikt.effects.code import classify_code, classify_query
 from verdikt.effects.zone_effects import derive_zone_effects
-from verdikt.knowledge import find_server_tool
-from verdikt.model.effect import Effect, Target
+from verdikt.knowledge import find_record, find_server_tool
+from verdikt.model.effect import Effect, Target, Zone
 from verdikt.shell.command import Word
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _ARGUMENT = re.compile(r"\{(\w+)\}")
 _OPTIONAL = re.compile(r"\[([^\]]*)\]")
 _MAX_PATHS = 64
+PLACE_KEYS = frozenset(("repo_path", "repoPath", "repository", "cwd", "directory", "workdir"))
+"""Arguments that say where a command runs, and are no words of it."""
 
 
 def classify_recorded(action: Action, service: Set[str], call: Invocation) -> list[Effect] | None:
@@ -36,6 +38,46 @@ def classify_recorded(action: Action, service: Set[str], call: Invocation) -> li
             return None  # arguments that the record does not know are read by name, like any other tool's
         effects += found
     return effects
+
+
+def is_named_for_command(words: Sequence[str]) -> bool:
+    """Whether a tool's name begins with a program and one of its commands: `git_blame`."""
+    record = find_record(words[0]) if len(words) > 1 else None
+    return record is not None and words[1] in record.get("commands", ())
+
+
+def find_places(payload: Mapping[str, Any], call: Invocation) -> frozenset[str]:
+    """Return the arguments that only say where in the project a command runs.
+
+    Another place is a word of the command, since it may be what that creates, fetches or deletes.
+    """
+    texts = [text for key in PLACE_KEYS for text in _list_texts(payload.get(key))]
+    return frozenset(
+        text
+        for text in texts
+        if text == "." or (text.startswith("/") and call.resolve_path(Word(text, text)).zone is Zone.PROJECT)
+    )
+
+
+def classify_counterpart(action: Action, words: Sequence[str], call: Invocation) -> list[Effect]:
+    """Return the effects of the command that a tool without a record is named for, as `git_blame` is; else none."""
+    payload = action.payload if isinstance(action.payload, Mapping) else {}
+    if not is_named_for_command(words):
+        return []
+    places = find_places(payload, call)
+    items = [(key, text) for key, value in payload.items() for text in _list_texts(value) if text not in places]
+    flags = [f"--{key.replace('_', '-')}" for key, value in payload.items() if value is True]
+    effects = _classify_words([*words, *flags, *(text for _, text in items)], call)
+    if any(effect.what.startswith("unknown.") for effect in effects):
+        return []
+    # `git_rebase` with `exec`: a name may be that of an option.
+    options = [f"--{key.replace('_', '-')}={text}" for key, text in items]
+    other_effects = _classify_words([*words, *flags, *options], call) if options else []
+    return effects + [effect for effect in other_effects if not effect.what.startswith("unknown.")]
+
+
+def _classify_words(words: Sequence[str], call: Invocation) -> list[Effect]:
+    return list(call.classify_shell(" ".join(map(quote, words))))
 
 
 def _classify_part(part: str, payload: Mapping[str, Any], tool: str, call: Invocation) -> list[Effect] | None:

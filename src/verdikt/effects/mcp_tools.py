@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence, Set
-from functools import lru_cache
-from itertools import takewhile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdikt.effects import host
@@ -13,9 +11,17 @@ from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code, quote_shell_word
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.installation_names import is_for_trials, is_live_name
-from verdikt.effects.mcp_records import classify_recorded
+from verdikt.effects.mcp_records import classify_counterpart, classify_recorded, find_places, is_named_for_command
 from verdikt.effects.secret_sends import holds_encoded_secret
 from verdikt.effects.tool_arguments import find_schema, list_tool_arguments
+from verdikt.effects.tool_name import (
+    SEARCH_VERBS,
+    infer_effects,
+    infer_verb_effect,
+    list_names,
+    split_service_name,
+    split_tool_name,
+)
 from verdikt.effects.zone_effects import derive_zone_effects
 from verdikt.knowledge import find_record
 from verdikt.model.argument_kind import ArgumentKind
@@ -27,91 +33,6 @@ if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
     from verdikt.model.action import Action
 
-_NAME_WORD = compile_lazily(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-# In the order in which they are tried: the more dangerous reading of a name comes first.
-_VERB_EFFECTS: tuple[tuple[str, frozenset[str]], ...] = (
-    (
-        "mcp.delete",
-        word_set(
-            "delete remove drop destroy purge truncate wipe terminate erase clear revoke uninstall prune reset flush "
-            "unpublish archive cancel kill"
-        ),
-    ),
-    (
-        "mcp.run",
-        word_set(
-            "run execute exec eval evaluate invoke shell bash terminal command script deploy trigger apply restart "
-            "rollback start stop spawn install"
-        ),
-    ),
-    (
-        "mcp.send",
-        word_set(
-            "send post publish upload push email message reply comment tweet share invite notify merge submit "
-            "transfer pay buy order"
-        ),
-    ),
-    (
-        "mcp.write",
-        word_set(
-            "create update write edit set add insert put patch upsert modify rename move copy assign append save "
-            "import enable disable fork close open label commit replace attach link tag schedule grant transition "
-            "checkout stage stash switch restore resume pause"
-        ),
-    ),
-    (
-        "mcp.read",
-        word_set(
-            "get list read search find query fetch view describe show count check status lookup browse inspect "
-            "analyze explain diff log logs summarize resolve preview validate verify compare select scan retrieve "
-            "download extract navigate screenshot snapshot hover click type wait think console network help info "
-            "whoami ping test stat tree glob grep ask plan press fill drag resize activate thinking "
-            "sequentialthinking tabs handle scroll focus"
-        ),
-    ),
-)
-_READ_VERBS = word_set(
-    "get list read search find query fetch view describe show count check status lookup preview download plan "
-    "validate diff log logs inspect explain test ping analyze resolve"
-)
-_PLAIN_READ_VERBS = word_set("get list read search find fetch view describe show")
-_PREPOSITIONS = word_set("in of for from by with at on to")
-_SEARCH_VERBS = word_set("search find lookup ask browse")
-_REVEAL_VERBS = ("get", "read", "fetch", "show", "reveal", "retrieve")
-_MONEY_NOUNS = word_set(
-    "refund refunds charge charges payment payments payout payouts transfer transfers invoice invoices purchase "
-    "order trade swap withdraw withdrawal"
-)
-_MESSAGE_VERBS = word_set(
-    "send post reply publish tweet share invite notify email forward broadcast dm call text message"
-)
-_MESSAGE_NOUNS = word_set(
-    "message messages email emails mail sms chat dm tweet thread channel invite invitation invitations notification "
-    "notifications whatsapp telegram discord slack call voicemail newsletter"
-)
-_ACCESS_NOUNS = word_set(
-    "protection permission permissions role roles policy policies secret secrets token tokens key keys member "
-    "members collaborator collaborators webhook webhooks visibility access acl iam user users team ruleset "
-    "credential credentials firewall deploykey"
-)
-_CHANGE_VERBS = word_set(
-    "create update set add put patch edit modify grant assign enable disable change rotate make write upsert invite "
-    "attach"
-)
-_SECRET_NOUNS = word_set("secret secrets password passwords credential credentials apikey token tokens")
-_DEPLOY_VERBS = word_set("deploy release publish promote rollout redeploy")
-_SHARED_BRANCHES = word_set("main master trunk production prod release stable develop")
-_BULK_WORDS = word_set("bulk batch many all everything mass")
-_PASSWORD_MANAGERS = word_set("1password onepassword bitwarden lastpass keepass dashlane keychain vault")
-_INFRASTRUCTURE_SERVICES = word_set(
-    "terraform tofu pulumi aws gcp gcloud azure cloudflare kubernetes k8s heroku fly netlify vercel digitalocean "
-    "linode hetzner openstack proxmox datadog okta auth0"
-)
-_FILE_NOUNS = word_set("file files directory image")
-_SERVICE_WORDS = ("git", "github", "gitlab", "slack", "gmail")
-"""Services that put their own name before the verb: `github_create_issue`."""
-_FORCE_KEYS = ("force", "forced", "force_push", "forcePush", "overwrite")
-_BRANCH_KEYS = ("branch", "ref", "target")
 _EFFECT_BY_CLASS = {
     "read": "mcp.read",
     "write": "mcp.write",
@@ -137,14 +58,32 @@ def classify_mcp_tool(action: Action, call: Invocation, manifest: Mapping[str, A
     declared = list(_classify_declared(confirmed, target, call))
     yield from declared
 
-    verb_effect = infer_verb_effect(action.tool)
+    names = [action] if declared else list_names(action)
     annotations = _find_annotations(entry, action)
+    effects = [effect for name in names for effect in _classify_name(name, target, annotations, call, declared)]
+    # Under its own name in any case: what a command or a path among them does is the same under every name.
+    for name in dict.fromkeys((action.tool, *(name.tool for name in names))):
+        effects += classify_arguments(replace(action, tool=name), call, manifest)
+    yield from dict.fromkeys(effects)
+
+
+def _classify_name(
+    action: Action,
+    target: tuple[Target, ...],
+    annotations: Mapping[str, Any],
+    call: Invocation,
+    declared: Sequence[Effect],
+) -> Iterator[Effect]:
+    """Yield what the name of a tool says, by its record, its counterpart or its words."""
+    verb_effect = infer_verb_effect(action.tool)
     proposed = action.hints.get("proposed", ())
-    recorded = None if declared else classify_recorded(action, _split_service_name(action.tool), call)
+    recorded = None if declared else classify_recorded(action, split_service_name(action.tool), call)
     yield from recorded or ()
     if not declared and recorded is None:
+        counterpart = classify_counterpart(action, split_tool_name(action.tool), call)
+        yield from counterpart
         # A server's own word fills in for a name that says nothing; it never lowers what the name says.
-        if verb_effect or not proposed:
+        if verb_effect or not (proposed or counterpart):
             yield call.make_effect(verb_effect or "unknown.tool", target)
         for name in proposed:
             if name in _EFFECT_BY_CLASS and (name != "read" or not verb_effect):
@@ -164,7 +103,6 @@ def classify_mcp_tool(action: Action, call: Invocation, manifest: Mapping[str, A
         yield from _classify_whole_delete(action, target, call)
     elif verb_effect == "mcp.send" and _carries_encoded_secret(action.payload):
         yield call.make_effect("cred.send", target, note="a secret that an encoding hides")
-    yield from classify_arguments(action, call, manifest)
 
 
 _WHOLE_DELETES: tuple[tuple[frozenset[str], str], ...] = (
@@ -234,98 +172,6 @@ def _find_annotations(entry: Any, action: Action) -> Mapping[str, Any]:
     return {}
 
 
-# The names of a session's tools recur with every call.
-@lru_cache(maxsize=1024)
-def split_tool_name(tool: str) -> tuple[str, ...]:
-    """Return the words of a tool's name in lower case, without the name of its service."""
-    name = tool.rsplit("__", maxsplit=1)[-1] if "__" in tool else tool.rsplit(":", 1)[-1].rsplit("/", 1)[-1]
-    return tuple(word.lower() for word in _NAME_WORD.findall(name))
-
-
-@lru_cache(maxsize=1024)
-def _split_service_name(tool: str) -> frozenset[str]:
-    """Return the words of the name of the service that has the tool."""
-    name = tool.removeprefix("mcp__").rpartition("__")[0]
-    return frozenset(word.lower() for word in re.findall(r"[A-Za-z0-9]+", name))
-
-
-@lru_cache(maxsize=1024)
-def infer_verb_effect(tool: str) -> str:
-    """Return the effect that the words of a tool's name suggest; empty if they suggest none."""
-    words = split_tool_name(tool)
-    for what, verbs in _VERB_EFFECTS:
-        # The verb usually comes first; a destructive one counts wherever it stands.
-        if words and (words[0] in verbs or (what == "mcp.delete" and not verbs.isdisjoint(words))):
-            return what
-    for what, verbs in _VERB_EFFECTS:
-        if not verbs.isdisjoint(words):
-            return what
-    return ""
-
-
-def infer_effects(tool: str, payload: Any) -> Iterator[tuple[str, str]]:
-    """Yield name and note of the effects that a tool's name and arguments suggest besides that of its verb."""
-    words = split_tool_name(tool)
-    if not words:
-        return
-    arguments = payload if isinstance(payload, Mapping) else {}
-    nouns, service = set(words), _split_service_name(tool)
-    verb = _find_verb(tool, words)
-    is_vault_item = bool(service & _PASSWORD_MANAGERS) and bool(nouns & {"item", "entry", "login", "note"})
-    if (nouns & _SECRET_NOUNS or is_vault_item) and verb in _REVEAL_VERBS:
-        yield "cred.read", "shows a secret"
-    if verb in _READ_VERBS:
-        return
-    if arguments.get("private") is False or arguments.get("public") is True or arguments.get("visibility") == "public":
-        yield "repo.expose", "everybody could see it"
-    yield from _match_verb(verb, nouns, service)
-    if verb == "push" or (nouns & {"file", "files", "commit"} and service & {"github", "gitlab", "bitbucket"}):
-        yield from _classify_push(arguments)
-
-
-def _find_verb(tool: str, words: Sequence[str]) -> str:
-    """Return the verb of a tool's name: its first word, or one that reads after what it reads, as in `pods_list`."""
-    if words[0] in _SERVICE_WORDS:
-        return (words[1:] or ("",))[0]
-    # Only where no word of the name does more than read, and nothing but what it reads from follows the verb.
-    if infer_verb_effect(tool) == "mcp.read" and (_CHANGE_VERBS | _DEPLOY_VERBS | _MESSAGE_VERBS).isdisjoint(words):
-        # The first word in any case, for a name that begins with a preposition.
-        *nouns, last = words[0], *takewhile(lambda word: word not in _PREPOSITIONS, words[1:])
-        # `log`, `test` and `plan` are nouns as well: they are the verb only after a plural and nothing else.
-        if last in _PLAIN_READ_VERBS or (last in _READ_VERBS and len(nouns) == 1 and nouns[0].endswith("s")):
-            return last
-    return words[0]
-
-
-def _match_verb(verb: str, nouns: set[str], service: Set[str]) -> Iterator[tuple[str, str]]:
-    """Yield the first effect whose verb and nouns match."""
-    is_message = verb in _MESSAGE_VERBS and (
-        nouns & _MESSAGE_NOUNS or verb in ("tweet", "email", "notify", "dm", "invite")
-    )
-    is_change = verb in _CHANGE_VERBS
-    rows: tuple[tuple[Any, str, str], ...] = (
-        (verb == "move" and nouns & {"trash", "bin"}, "mcp.delete", ""),
-        (nouns & _MONEY_NOUNS and not nouns & _FILE_NOUNS, "mcp.pay", "moves money, or promises to"),
-        (is_message, "message.send", ""),
-        (verb == "share", "cloud.open", "lets others see it"),
-        (verb == "merge" and nouns & {"pull", "request", "pr", "mr", "branch"}, "repo.merge", ""),
-        (verb in _DEPLOY_VERBS, "cloud.write", "others get it at once"),
-        (is_change and nouns & _ACCESS_NOUNS, "repo.admin", "changes who may do what"),
-        (is_change and "release" in nouns, "repo.release", ""),
-        (nouns & _BULK_WORDS and verb not in ("create", "add", "insert"), "db.write.live", "many at once"),
-        (service & _INFRASTRUCTURE_SERVICES, "cloud.write", "changes infrastructure"),
-    )
-    yield from [(what, note) for matches, what, note in rows if matches][:1]
-
-
-def _classify_push(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    branch = _find_text(arguments, _BRANCH_KEYS)
-    if any(arguments.get(key) is True for key in _FORCE_KEYS):
-        yield "git.push.force", "with force"
-    elif branch.removeprefix("refs/heads/") in _SHARED_BRANCHES:
-        yield "repo.merge", "straight to a branch that others work with"
-
-
 def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, Any] | None = None) -> Iterator[Effect]:
     """Yield what the arguments of a tool mean: commands, queries, code, paths and addresses, whichever tool runs them.
 
@@ -337,8 +183,8 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
     payload = _add_canonical_keys(payload, action.hints.get("arguments"))
     verb_effect = infer_verb_effect(action.tool)
     schema = find_schema((manifest or {}).get(action.tool), payload)
-    searches = not _SEARCH_VERBS.isdisjoint(split_tool_name(action.tool)[:1])
-    words = (*_split_service_name(action.tool), *split_tool_name(action.tool))
+    searches = not SEARCH_VERBS.isdisjoint(split_tool_name(action.tool)[:1])
+    words = (*split_service_name(action.tool), *split_tool_name(action.tool))
     runs = verb_effect in ("mcp.run", "") or not _TERMINAL_WORDS.isdisjoint(words)
     in_browser = not _BROWSER_WORDS.isdisjoint(words)
     arguments = list_tool_arguments(payload, schema, runs=runs, searches=searches, in_browser=in_browser)
@@ -356,7 +202,11 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
     if payload.get("privileged") is True or "/:/" in str(payload.get("volumes", ""))[:400]:
         yield call.make_effect("container.escape", (Target(action.tool, "other"),))
     paths = [text for kind, text, _ in arguments if kind is ArgumentKind.PATH]
-    yield from _classify_path_arguments(action, paths, verb_effect, call)
+    has_address = any(kind is ArgumentKind.URL for kind, _, _ in arguments)
+    if is_named_for_command(split_tool_name(action.tool)):
+        # `git_branch_delete` deletes in a repository, and not the repository.
+        paths = [path for path in paths if path not in find_places(payload, call)]
+    yield from _classify_path_arguments(action, paths, verb_effect, call, has_address=has_address)
 
 
 def _classify_bare_arguments(action: Action, payload: Mapping[str, Any], call: Invocation) -> Iterator[Effect]:
@@ -365,7 +215,7 @@ def _classify_bare_arguments(action: Action, payload: Mapping[str, Any], call: I
     if not words or not all(isinstance(word, str) for word in words) or find_record(words[0]) is not None:
         return
     # The service first: the last word of the tool's name is often a verb, such as `command`.
-    names = [*sorted(_split_service_name(action.tool)), *split_tool_name(action.tool)[-1:]]
+    names = [*sorted(split_service_name(action.tool)), *split_tool_name(action.tool)[-1:]]
     program = next((each for name in names for each in (name, f"{name}-cli") if find_record(each) is not None), "")
     if program:
         yield from call.classify_shell(" ".join([program, *(quote_shell_word(word) for word in words)]))
@@ -405,9 +255,12 @@ def _add_canonical_keys(payload: Mapping[str, Any], kinds: Any) -> Mapping[str, 
 
 
 def _classify_path_arguments(
-    action: Action, paths: Sequence[str], verb_effect: str, call: Invocation
+    action: Action, paths: Sequence[str], verb_effect: str, call: Invocation, *, has_address: bool
 ) -> Iterator[Effect]:
-    """Yield the effects on path arguments: of a tool for files on all of them, of others on those of this machine."""
+    """Yield the effects on path arguments: of a tool for files on all of them, of others on those of this machine.
+
+    With `has_address`, what is fetched from there is saved in the file.
+    """
     name = action.tool.lower()
     what = _FILE_EFFECT_BY_VERB.get(verb_effect, "")
     if not what or not paths:
@@ -416,7 +269,8 @@ def _classify_path_arguments(
         local_paths = [path for path in paths if "/" in path or "." in path]
     else:
         # Of a service the path may be one of its own; what begins at the root or the home is this machine's.
-        local_paths = [path for path in paths if path.startswith(("~/", "/")) and what != "fs.overwrite"]
+        local_paths = [path for path in paths if path.startswith(("~/", "/"))]
+        local_paths = local_paths if what != "fs.overwrite" or has_address else []
     words = [Word(path.removeprefix("file://"), path) for path in local_paths[:64]]
     effects = list(call.make_effects(what, words))
     yield from effects
@@ -460,7 +314,3 @@ def collect_paths(payload: Any, keys: tuple[str, ...]) -> list[str]:
             elif isinstance(value, list | tuple):
                 paths.extend(item.removeprefix("file://") for item in value if isinstance(item, str))
     return paths
-
-
-def _find_text(payload: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    return next((payload[key] for key in keys if isinstance(payload.get(key), str)), "")

@@ -106,18 +106,21 @@ def _add_stricter_readings(
         other_strictness = _measure_strictness(other_effects)
         other_names = {effect.what for effect in other_effects}
         if other_strictness > strictness:
+            other_commands += strictest
             strictest, strictness, names = other_effects, other_strictness, names | other_names
             best_state = call.args, call.subcommand, call.command
-        elif program.commands and names.isdisjoint(other_names):
-            # Another command may be another matter to a policy, and what it writes may be guarded.
-            other_commands += other_effects
-            names |= other_names
         elif program.commands:
-            # A file that is run may do anything, so each one that may be meant is looked at.
-            other_commands += [effect for effect in other_effects if effect.what == "code.run"]
+            # Another command may be another matter to a policy, and another path that it reads or writes may be
+            # guarded. A file that is run may do anything, so each one that may be meant is looked at.
+            other_commands += [
+                effect
+                for effect in other_effects
+                if effect.what not in names or effect.what == "code.run" or any(t.path for t in effect.targets)
+            ]
+            names |= other_names
     # What looks at the arguments later shall see them as the stricter reading does.
     call.args, call.subcommand, call.command = best_state
-    return strictest + [effect for effect in (*effects, *other_commands) if effect not in strictest]
+    return list(dict.fromkeys((*strictest, *effects, *other_commands)))
 
 
 def _list_readings(doubtful: list[Word]) -> Iterator[frozenset[int]]:

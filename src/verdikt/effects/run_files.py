@@ -26,8 +26,8 @@ _COMPILERS = find_role("compiler")
 _SOURCE_RUNNERS = find_role("source_runner")
 IMPORTS_VERDIKT = compile_lazily(r"\b(?:from|import)\s+verdikt\.(?:ledger|cli)\b")
 
-CodeClassifier = Callable[[str, str, "Invocation"], "list[Effect]"]
-"""(language, text, the command that runs it) → effects."""
+CodeClassifier = Callable[[str, str, "Invocation", str], "list[Effect]"]
+"""(language, text, the command that runs it, the file that holds it) → effects."""
 
 
 class RunFiles:
@@ -65,13 +65,13 @@ class RunFiles:
         """Classify source files that this action wrote and compiles, in order to run them, or that it runs."""
         effects: list[Effect] = []
         if call.command.stdin and any(word.text == "-" for word in call.command.argv):
-            effects += self._classify_code("c", call.command.stdin, call)
+            effects += self._classify_code("c", call.command.stdin, call, "")
         for word in call.command.argv[1:]:
             language = _SOURCE_LANGUAGES.get(word.text[word.text.rfind(".") :])
             path = self._resolver.to_absolute(word.text, call.command.cwd) if language else ""
             load = self._files.load_text if runs_source(call.command) else self._files.texts.get
             if language and (text := load(path)) is not None:
-                effects += self._classify_code(language, text, call)
+                effects += self._classify_code(language, text, call, path)
         return effects
 
     def classify_entries(self, call: Invocation) -> list[Effect]:
@@ -85,7 +85,7 @@ class RunFiles:
             if text is None:
                 continue
             text = select_tasks(text, call.command) if entry.has_tasks else text
-            effects += self._classify_code(entry.language, blank_comments(entry.language, text), call)
+            effects += self._classify_code(entry.language, blank_comments(entry.language, text), call, path)
         return effects
 
     def classify_module(self, call: Invocation, module: str, effect: Effect) -> list[Effect]:
@@ -110,7 +110,7 @@ class RunFiles:
         text = self._files.load_text(path) if language else None
         if text is None or self._is_deepest:
             return []
-        effects = self._classify_code(language, text, call)
+        effects = self._classify_code(language, text, call, path)
         # A program that existed before may use the library; one that this action wrote could forge the log.
         if language == "python" and path in self._files.texts and IMPORTS_VERDIKT.search(text):
             effects.append(call.make_effect("guard.forge"))

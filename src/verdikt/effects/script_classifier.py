@@ -20,6 +20,7 @@ from verdikt.effects.command_input import (
     substitute_listed_names,
 )
 from verdikt.effects.command_relations import CommandRelations
+from verdikt.effects.deployment_stage import classify_live_change
 from verdikt.effects.environment_variables import classify_assignment
 from verdikt.effects.guarded_operands import HANDLING_EFFECTS, find_handled_guards
 from verdikt.effects.guarded_outputs import OUTPUT_PROGRAMS, find_guarded_outputs
@@ -35,6 +36,7 @@ from verdikt.effects.unknown_program import (
     classify_code_file,
     classify_fetched_text,
     classify_hidden_program,
+    classify_input_program,
     classify_named_download,
     classify_offline_order,
     classify_substitution,
@@ -44,7 +46,7 @@ from verdikt.effects.unknown_program import (
 from verdikt.effects.written_files import WrittenFiles
 from verdikt.effects.zone_effects import derive_hidden_reads, derive_zone_effects
 from verdikt.knowledge import find_role
-from verdikt.model.effect import Certainty, Effect, EffectClass, Target
+from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.shell.analysis import analyse
 from verdikt.shell.command import UNKNOWN, Command, Word
 
@@ -268,19 +270,32 @@ class ScriptClassifier:
                 # A whole command line in one word, as some runners take it: `yarn exec 'rm -rf x'`.
                 effects += self._classify_inner(command.argv[0].text, command)
             effects += classify_hidden_program(call, self._files.texts)
+            if call.resolve_path(command.argv[0]).zone is Zone.SYSTEM:
+                # `/usr/bin/tool` is `tool`: no script of the project, whose text would say what it does.
+                effects += classify_unknown_program(call)
         else:
             effects = classify_unknown_program(call)
+        effects = self._classify_words(call, effects)
+        for effect in effects:
+            if effect.what == "code.run":
+                return effects + self._classify_run(call, effects)
+        return effects
+
+    def _classify_words(self, call: Invocation, effects: list[Effect]) -> list[Effect]:
+        """Return the effects of a program with what its words, variables and input say besides its record."""
+        command = call.command
         text = call.full_text
         if "maintenance" in text and any(effect.what in _CODE_EFFECTS for effect in effects):
             effects = effects + classify_offline_order(call)
+        if command.redirects and call.name in _INTERPRETERS:
+            effects = effects + classify_input_program(call)
+        if (command.assignments or "prod" in text or "live" in text) and effects:
+            effects = effects + classify_live_change(call, effects)
         if "=" in text and _names_runner(text):
             lines = list_set_programs(command.argv[1:])
             effects = effects + [effect for line in lines for effect in self._classify_inner(line, command)]
         if call.name in _PLUGIN_LOADERS and effects:
             effects = effects + self._classify_plugins(call, effects[0])
-        for effect in effects:
-            if effect.what == "code.run":
-                return effects + self._classify_run(call, effects)
         return effects
 
     def _classify_plugins(self, call: Invocation, effect: Effect) -> list[Effect]:
@@ -306,15 +321,18 @@ class ScriptClassifier:
         known = code.command is not None and code.command < len(commands)
         owner = commands[code.command or 0] if known else Command(argv=(Word(code.language),))
         call = Invocation(owner, self._resolver, commands, self._classify_inner)
+        program = find_program_word(owner)
         if not code.is_known and not code.text.replace(UNKNOWN, "").strip():
             # A file that this text did not write is no more unknown than any program on the machine.
-            if find_program_word(owner) is None and not call.has_piped_input() and code.language != "sh":
+            if program is None and not call.has_piped_input() and code.language != "sh":
                 note = f"{code.language} code that the text does not show"
                 return [call.make_effect("code.unknown", possible=True, note=note)]
             return []
         if self._depth >= MAX_DEPTH:
             return [_make_unknown_effect("nested too deeply to follow")]
-        effects = self._classify_code(code.language, code.text, call)
+        is_file = program is not None and program.text != code.text
+        path = self._resolver.to_absolute(program.text, owner.cwd) if program and is_file else ""
+        effects = self._classify_code(code.language, code.text, call, path)
         effects += find_inline_imports(code.language, code.text, load_text=self._files.load_text, call=call)
         if code.language == "python" and IMPORTS_VERDIKT.search(code.text):
             effects.append(call.make_effect("guard.forge"))
@@ -322,10 +340,10 @@ class ScriptClassifier:
             effects.append(call.make_effect("guard.tamper", (Target("the warm process", "other"),)))
         return effects
 
-    def _classify_code(self, language: str, text: str, call: Invocation) -> list[Effect]:
+    def _classify_code(self, language: str, text: str, call: Invocation, path: str = "") -> list[Effect]:
         self._depth += 1
         try:
-            effects = list(classify_code(language, text, call))
+            effects = list(classify_code(language, text, call, path))
         finally:
             self._depth -= 1
         return effects + derive_hidden_reads(effects, self._resolver.project_root)

@@ -160,8 +160,10 @@ _REMOTE_VERBS = frozenset(("push", "fetch", "pull"))
 _MESSAGE_VERBS = frozenset(("notes", "tag", "commit", "hash-object", "commit-tree"))
 _MESSAGE_WORDS = frozenset(("-F", "--file", "notes", "hash-object"))
 """Words by which git takes a file for a message, a note or an object."""
-_STAGING_VERBS = frozenset(("add", "stage")) | _REMOTE_VERBS | _MESSAGE_WORDS
+_STAGING_VERBS = frozenset(("add", "stage", "commit")) | _REMOTE_VERBS | _MESSAGE_WORDS
 _UNSTAGING_VERBS = frozenset(("reset", "restore", "rm"))
+_STAGE_ALL = compile_lazily(r"-[a-z]*[aAu][a-z]*$|--(?:all|update)$")
+"""Options by which git takes every changed file: `commit -am x`, `add -A`."""
 _TRACED_VERBS = _STAGING_VERBS | _UNSTAGING_VERBS
 
 
@@ -298,15 +300,18 @@ def _trace_git(
     is_staged: bool,
 ) -> bool:
     """Add what git does with secrets; return whether one is staged afterwards."""
-    if _TRACED_VERBS.isdisjoint([word.text for word in command.argv]):
+    texts = [word.text for word in command.argv]
+    if _TRACED_VERBS.isdisjoint(texts):
         return is_staged
     words = [word for word in command.argv[1:] if not word.text.startswith("-")]
     verb = words[0].text if words else ""
-    if verb in _MESSAGE_VERBS:
+    stages_all = any(map(_STAGE_ALL.match, texts[2:]))
+    if verb in _MESSAGE_VERBS and not (verb == "commit" and stages_all):
         return is_staged or _stores_secret(command, verb, effects, resolver)
-    if verb in ("add", "stage"):
+    if verb in ("add", "stage", "commit"):
         is_forced = any(word.text in ("-f", "--force") for word in command.argv)
-        secrets = [t for t in (_resolve_staged(word, command, resolver, copies) for word in words[1:]) if t is not None]
+        paths = [Word(resolver.project_root)] if stages_all else words[1:]
+        secrets = [t for t in (_resolve_staged(word, command, resolver, copies) for word in paths) if t is not None]
         secrets = [target for target in secrets if is_forced or target.state != "ignored"]
         if secrets:
             index = Target("the next commit", "other", f"{resolver.project_root}/.git/index")
@@ -340,9 +345,11 @@ def _stores_secret(command: Command, verb: str, effects: list[Effect], resolver:
 
 def _resolve_staged(word: Word, command: Command, resolver: TargetResolver, copies: Collection[str]) -> Target | None:
     target = resolver.resolve_path(word, command.cwd)
-    if target.path and any(copy.startswith(f"{target.path}/") for copy in copies):
-        # A directory, with a copy that the session put into it.
-        return target
+    for copy in copies if target.path else ():
+        # A directory, with a copy that the session put into it and that git does not leave out.
+        is_inside = copy.startswith(f"{target.path}/") and "/.git/" not in copy
+        if is_inside and resolver.resolve_path(Word(copy), None, with_state=True).state != "ignored":
+            return target
     if target.path not in copies and not holds_secret(target, resolver.facts):
         return None
     return resolver.resolve_path(word, command.cwd, with_state=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import word_set
-from verdikt.effects.execution_context import find_preceding
+from verdikt.effects.execution_context import find_preceding, list_own_words
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
@@ -106,7 +106,8 @@ def matches_own_process(pattern: str) -> bool:
 def _find_own_paths(call: Invocation) -> tuple[Target, ...]:
     """Return the paths below verdikt's data among a command's words, alone or after `name=`, `host:` and the like."""
     own_paths = []
-    for word in call.command.argv[1:]:
+    # `env ls …`: what the inner command does with the path is judged by itself.
+    for word in list_own_words(call):
         if PRODUCT_NAME in word.text:
             parts = [Word(part) for part in _WORD_SEPARATOR.split(word.text) if PRODUCT_NAME in part and "/" in part]
             own_paths += [

@@ -63,6 +63,8 @@ _UNSEEN = "unseen"
 """In place of the digest of a file that only its host sees: what is known of it is the text that an edit put in."""
 
 
+_DOWNLOAD_STEPS = frozenset("net.fetch git.fetch fs.read fs.write fs.overwrite".split())
+"""Effects that download a file, read it, or carry it elsewhere."""
 _UNCARRIED = frozenset("code.build code.run git.write git.read fs.read fs.write fs.append fs.list none".split())
 """Effects that neither move work nor read, copy or send a secret: those of nearly all ordinary commands."""
 
@@ -97,7 +99,7 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
         effects = add_issuer_sends(effects, facts)
     effects = settle_local_resources(effects, facts, action)
     effects = _add_unlisted_sends(effects, facts)
-    if unread := find_unread_runs(effects, facts):
+    if unread := find_unread_runs(effects, facts, action.command):
         effects = Effects((*effects.items, *unread))
     loaders = find_loaders(effects)
     if git_programs := facts.recall(GIT_PROGRAMS_KEY):
@@ -215,7 +217,7 @@ def _note_carried_state(effects: Effects, facts: Facts, seq: int) -> dict[str, A
     """Return what the memory keeps of secrets that were copied and of work that was moved."""
     names = {effect.what for effect in effects.items}
     changes: dict[str, Any] = {}
-    if "net.fetch" in names or "fs.read" in names:
+    if not names.isdisjoint(_DOWNLOAD_STEPS):
         changes |= note_downloads(effects, facts, seq)
     if names <= _UNCARRIED:
         return changes

@@ -417,7 +417,7 @@ def is_scratch_file(path: str) -> bool:
 def is_cache(path: str) -> bool:
     """Return whether the path is a cache below a home directory."""
     # What is hidden among the caches is kept there by a program, as its store or its state.
-    return "/.cache/." not in path and any(part in path for part in zone_tables.CACHE_INFIXES)
+    return "/.cache/." not in path and zone_tables.CACHE_DIRECTORY.search(path) is not None
 
 
 def is_device(path: str) -> bool:

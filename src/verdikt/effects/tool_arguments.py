@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from verdikt.effects.code import quote_shell_word
-from verdikt.knowledge import find_record
+from verdikt.knowledge import find_record, find_role, resolve_language
 from verdikt.model.argument_kind import ArgumentKind, find_schema_kinds
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -55,15 +55,7 @@ _PATH_WORDS = frozenset(
     "uri root cwd".split()
 )
 _URL_WORDS = frozenset("url urls uri uris link href endpoint address website webhook callback".split())
-_LANGUAGES = {
-    "javascript": "node",
-    "js": "node",
-    "typescript": "node",
-    "ts": "node",
-    "python3": "python",
-    "py": "python",
-}
-_SHELL_LANGUAGES = frozenset("sh bash shell zsh".split())
+_SHELL_LANGUAGES = find_role("shell") | {"shell"}
 _SQL_START = compile_lazily(
     r"(?is)^\s*(?:--[^\n]*\n\s*)*(?:select\b.+\bfrom|insert\s+into|update\s+\S+\s+set|delete\s+from|drop\s+(?:table|"
     r"database|schema|index|view|user|role)|truncate\s+(?:table\s+)?\w|alter\s+(?:table|role|user|database)|create\s+"
@@ -159,7 +151,7 @@ def _build_argument(kind: ArgumentKind, text: str, key: str, language: str) -> A
     named = language or next((word for word in ("javascript", "js", "typescript", "ts", "python") if word in words), "")
     if named in _SHELL_LANGUAGES:
         return Argument(ArgumentKind.SHELL, text)
-    return Argument(kind, text, _LANGUAGES.get(named, named))
+    return Argument(kind, text, resolve_language(named))
 
 
 def _join_command(payload: Mapping[Any, Any]) -> tuple[str, frozenset[Any]] | None:

@@ -16,6 +16,7 @@ from verdikt.effects.mcp_tools import classify_arguments, classify_mcp_tool, col
 from verdikt.effects.script_classifier import ScriptClassifier
 from verdikt.effects.secret_sends import holds_encoded_secret
 from verdikt.effects.zone_effects import derive_zone_effects, holds_secret
+from verdikt.knowledge import resolve_language
 from verdikt.model import patch
 from verdikt.model.action import ActionKind
 from verdikt.model.effect import Effect, Target, Zone
@@ -71,15 +72,6 @@ _SECRET_SEARCH = compile_lazily(
     r"(?i)BEGIN.*PRIVATE|passw(?:or)?d|secret|api[_.-]?key|access[_.-]?key|AKIA|token|credential"
 )
 _PATCH_EFFECTS = {patch.ADD: "fs.write", patch.DELETE: "fs.delete", patch.MOVE: "fs.overwrite"}
-_LANGUAGE_ALIASES = {
-    "python3": "python",
-    "py": "python",
-    "javascript": "node",
-    "js": "node",
-    "typescript": "node",
-    "sh": "bash",
-    "shell": "bash",
-}
 # Bounds on what one call may make us look at; hosts send a handful of paths and files of a few kilobytes.
 _MAX_READ_PATHS = 64
 _MAX_WRITE_PATHS = 16
@@ -252,8 +244,7 @@ def _is_harmless_startup(call: Invocation, path: str, content: str) -> bool:
 
 
 def _classify_code_tool(action: Action, call: Invocation) -> Iterator[Effect]:
-    language = (action.text("language", "lang", "kernel") or "python").lower()
-    language = _LANGUAGE_ALIASES.get(language, language)
+    language = resolve_language((action.text("language", "lang", "kernel") or "python").lower())
     text = action.text("code", "source", "script", "input", "cell", "text")
     if language == "bash":
         yield from call.classify_shell(text)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from verdikt.effects.code import classify_code
 from verdikt.effects.command_input import MAX_LOOKBEHIND, find_code_file, find_program_word, find_text_file
 from verdikt.effects.command_verbs import has_destroy_verb, takes_offline
+from verdikt.effects.execution_context import list_own_words
 from verdikt.effects.host import to_host_target
 from verdikt.effects.invocation import DECODERS, DOWNLOADERS, RAW_CONNECTION_PROGRAMS, SHELLS
 from verdikt.effects.secret_sends import is_listed_host
@@ -19,7 +20,6 @@ from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
-from verdikt.shell.possible_wrapper import POSSIBLE_WRAPPER
 from verdikt.shell.redirection import STDIN_NAMES
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ _MINING_POOL = "stratum+"
 # The program is named after what it controls: `pumactl stop`, `mattermost-ctl stop`.
 _CONTROLLER_SUFFIX = "ctl"
 _STOP_VERBS = frozenset(("stop", "force-stop", "stop-all", "quit"))
-_PROGRAM_READERS = SHELLS | find_role("code_runner") | {"source", ".", "eval"}
+_BUILTIN_READERS = frozenset(("source", ".", "eval", "exec"))
+_PROGRAM_READERS = SHELLS | find_role("code_runner") | _BUILTIN_READERS
+_PIPE_MAKERS = find_role("pipe_maker")
 _CMDLET = compile_lazily(r"^[A-Z][a-z]+-[A-Z][A-Za-z]+$")
 _DESTRUCTIVE_NAME = compile_lazily(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|teardown)(?:[-_.]|$)")
 _PRINTS_FILE = compile_lazily(r"^(?:\$\(|`)\s*(?:cat|head|tail|sed|awk|grep|cut|tr|rev|xxd|base64|openssl)\b|^\$\(<")
@@ -62,13 +64,14 @@ def classify_unknown_program(call: Invocation) -> list[Effect]:
     effects += _classify_named_paths(call)
     effects += _classify_program_text(call)
     texts = [word.text for word in call.command.argv[1:] if word.is_known]
+    own_texts = [word.text for word in list_own_words(call) if word.is_known]
     if any(_MINING_POOL in text for text in texts):
         effects.append(call.make_effect("proc.mine", (Target(call.name, "other"),)))
     if _CMDLET.match(call.name):
         upstream = [c for c in call.iter_upstream() if _CMDLET.match(c.name)]
         line = " | ".join(" ".join(w.raw or w.text for w in c.argv) for c in (*reversed(upstream), call.command))
         effects += classify_code("powershell", line, call)
-    elif has_destroy_verb(_list_own_texts(call, texts)) or _DESTRUCTIVE_NAME.search(call.name):
+    elif has_destroy_verb(own_texts) or _DESTRUCTIVE_NAME.search(call.name):
         label = " ".join([call.name, *texts[:3]])
         effects.append(call.make_effect("unknown.destroy", (Target(label, "other"),), possible=True))
     elif call.name.endswith(_CONTROLLER_SUFFIX) and not _STOP_VERBS.isdisjoint(texts):
@@ -93,17 +96,6 @@ def _classify_program_text(call: Invocation) -> Iterator[Effect]:
     for effect in effects:
         if effect.cls is EffectClass.DESTRUCTIVE or effect.what.startswith(_ALARMING):
             yield effect._replace(certainty=Certainty.POSSIBLE)
-
-
-def _list_own_texts(call: Invocation, texts: list[str]) -> list[str]:
-    """Return the words of a program without those of the command that it is known to run, which is judged by itself."""
-    commands, depth = call.commands, len(call.command.via)
-    place = next((index for index, other in enumerate(commands) if other is call.command), len(commands))
-    inner = commands[place + 1] if place + 1 < len(commands) else None
-    if inner is None or len(inner.via) <= depth or inner.via[-1].startswith(POSSIBLE_WRAPPER):
-        return texts
-    inner_texts = [word.text for word in inner.argv]
-    return texts[: -len(inner_texts)] if inner_texts and texts[-len(inner_texts) :] == inner_texts else texts
 
 
 def classify_offline_order(call: Invocation) -> list[Effect]:
@@ -206,6 +198,26 @@ def classify_code_file(call: Invocation, index: int, downloaded: Container[str])
     if target is not None and target.path in downloaded:
         return [call.make_effect("code.remote", (target,), note="runs what it downloaded")]
     return []
+
+
+def classify_input_program(call: Invocation) -> list[Effect]:
+    """Return the effects of an interpreter that reads its program from a file, `sh < setup.sh`, or from a FIFO."""
+    command = call.command
+    files = [redirect.target for redirect in command.redirects if redirect.op == "<" and redirect.fd == 0]
+    if not files or call.name in _BUILTIN_READERS or find_program_word(command) is not None:
+        return []
+    effects = call.make_effects("code.run", files[-1:])
+    for path in [target.path for effect in effects for target in effect.targets if target.path[:5] != "/dev/"]:
+        if call.facts.path(path, git=False).kind == "other" or _is_new_pipe(call, path):
+            target = call.resolve_path(files[-1])
+            effects.append(call.make_effect("code.unknown", (target,), note="runs whatever is written into it"))
+    return effects
+
+
+def _is_new_pipe(call: Invocation, path: str) -> bool:
+    """Return whether another command of the text makes a FIFO at this path."""
+    words = [(word, c.cwd) for c in call.commands if c.name in _PIPE_MAKERS for word in c.argv[1:]]
+    return any(call.resolver.to_absolute(word.text, cwd) == path for word, cwd in words)
 
 
 def classify_fetched_text(call: Invocation, index: int) -> list[Effect]:

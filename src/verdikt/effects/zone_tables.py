@@ -117,7 +117,7 @@ SECRET_GLOBS = """
 ~/Library/Keychains ~/Library/Keychains/** ~/Library/Application?Support/Google/Chrome/**
 ~/Library/Application?Support/Firefox/** ~/Library/Cookies/** ~/.config/1Password/** ~/.1password/**
 ~/.config/Bitwarden** ~/.lastpass/** ~/.putty/** ~/.config/filezilla/** ~/.config/Slack/** ~/.subversion/auth/**
-~/.tsh/** ~/.vnc/passwd ~/.ansible/vault* ~/.config/hcloud/** ~/.config/openstack/**
+~/.tsh/** ~/.vnc/passwd ~/.ansible/vault* ~/.config/configstore/** ~/.config/hcloud/** ~/.config/openstack/**
 /etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/security/opasswd /etc/master.passwd /etc/ssl/private
 /etc/ssl/private/** /etc/pki/tls/private/** /etc/ssh/ssh_host_*_key /etc/krb5.keytab
 /etc/kubernetes/admin.conf /etc/kubernetes/pki/** /etc/rancher/k3s/k3s.yaml /etc/wireguard/** /etc/openvpn/*.key
@@ -177,29 +177,14 @@ BUILD_NAME_PATTERN = compile_lazily(
     r"|^(?:cmake-build-|bazel-|\.coverage\.|npm-debug|yarn-error|core\.\d)"
 )
 
-CACHE_INFIXES = (
-    "/.cache/",
-    "/.npm/_cacache",
-    "/Library/Caches/",
-    "/.gradle/caches",
-    "/.cargo/registry",
-    "/go/pkg/mod",
-    "/.pnpm-store",
-    "/.yarn/cache",
-    "/.m2/repository",
-    "/.ivy2/cache",
-    "/.cargo/git",
-    "/.rustup/downloads",
-    "/.nuget/packages",
-    "/.pub-cache",
-    "/.bun/install/cache",
-    "/.local/share/pnpm/store",
-    "/.conda/pkgs",
-    "/.cocoapods/repos",
-    "/Library/Developer/Xcode/DerivedData",
-    "/Library/Developer/CoreSimulator/Caches",
+CACHE_DIRECTORY = compile_lazily(
+    # By its name, below a directory that programs keep their things in: `~/.yarn/berry/cache`, `~/.npm/_cacache`.
+    r"/(?:\.[^/]+|Library)/(?:[^/]+/)*[._]?(?:ca)?[Cc]aches?(?:/|$)|/\.cache/|/\.pub-cache(?:/|$)"
+    # What was downloaded is a cache of its source.
+    r"|/\.cargo/(?:registry|git)|/go/pkg/mod|/\.pnpm-store|/\.local/share/pnpm/store|/\.m2/repository"
+    r"|/\.rustup/downloads|/\.nuget/packages|/\.conda/pkgs|/\.cocoapods/repos|/Library/Developer/Xcode/DerivedData"
 )
-"""Directories below a home whose contents programs download again by themselves."""
+"""Directories below a home whose contents programs download or compute again by themselves."""
 
 SYSTEM_DIRECTORIES = _words(
     "bin sbin lib lib32 lib64 libx32 usr etc boot dev proc sys var opt root run snap nix System Library Applications "

@@ -78,14 +78,17 @@ def render_refusal(verdict: Verdict) -> str:
 
 
 def build_ruling(action: Action, decision: object, *, can_ask: bool) -> Ruling:
-    """Return the ruling of a decision; without `can_ask` an ask is a block. Anything but a `Decision` raises."""
+    """Return the ruling of a decision; without `can_ask` an ask is a block. Anything but a whole `Decision` raises."""
     if not isinstance(decision, Decision):
         raise TypeError(f"expected a Decision, found {type(decision).__name__}")
+    verdict = decision.verdict
+    if not all(isinstance(text, str) for text in (verdict.guard, verdict.reason, verdict.fix)):
+        raise TypeError("expected a verdict with texts, found something else in their place")
     warnings = tuple(warning.reason for warning in decision.warnings if warning.reason)
     standing = decision.standing
     ruling = Ruling(
         action,
-        decision.verdict,
+        verdict,
         decision.receipt,
         warnings,
         is_approved=standing is not None and standing.approved is True,

@@ -144,6 +144,24 @@ def list_checks() -> list[dict[str, str]]:
     return checks
 
 
+def find_variable_kind(name: str) -> str:
+    """Return what the value of a variable is to the programs that read it, such as `command`; empty if unknown."""
+    kind: str = _load_compiled().VARIABLES.get(name, "")
+    return kind
+
+
+def list_reports() -> list[Record]:
+    """Return how test runners report results: the rows `reports` of `report.toml`, as regular expressions."""
+    reports: list[Record] = _load_compiled().REPORTS
+    return reports
+
+
+def list_summaries() -> list[dict[str, str]]:
+    """Return how other checks say that they found nothing or something: the rows `summaries` of `report.toml`."""
+    summaries: list[dict[str, str]] = _load_compiled().SUMMARIES
+    return summaries
+
+
 def find_suffix_program(suffix: str) -> str:
     """Return the program that runs files with this ending (`.py`); empty if there is none."""
     program: str = _load_compiled().SUFFIXES.get(suffix, {}).get("program", "")
@@ -156,3 +174,13 @@ def find_language(program: str, suffix: str = "") -> str:
     suffix_row: Record = _load_compiled().SUFFIXES.get(suffix, {})
     language: str = record.get("code", {}).get("language") or suffix_row.get("language", "")
     return language
+
+
+_LANGUAGE_NAMES = {"javascript": "node", "typescript": "node", "shell": "bash"}
+
+
+def resolve_language(name: str) -> str:
+    """Return the language that a host or a tool means: `python3`, `ipython` and `py` are `python`, `zsh` is `bash`."""
+    if name in find_role("shell"):
+        return "bash"
+    return find_language(name) or find_language("", f".{name}") or _LANGUAGE_NAMES.get(name, name)

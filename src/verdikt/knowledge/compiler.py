@@ -34,6 +34,7 @@ _ROW_TEXT = re.compile(
     r"(?: recoverable_when (?P<recoverable_when>.+?))?(?: note (?P<note>.+))?"
 )
 _SET_REFERENCE = re.compile(r"(?<!\w)@([a-z_]+)([^+|@\s]*)")
+_NUMBER = re.compile(r"\{([a-z]+[0-9]?)\}")
 
 
 class RecordError(Exception):
@@ -293,6 +294,27 @@ def list_checks(files: Mapping[str, Record]) -> list[dict[str, str]]:
     return [row for file in files.values() for row in file.get("checks", ())]
 
 
+def list_reports(files: Mapping[str, Record]) -> list[Record]:
+    """Return the formats of test reports, with `{passed}` and the like as named groups of a number."""
+    return [
+        {key: _NUMBER.sub(r"(?P<\1>\\d+)", value) if isinstance(value, str) else value for key, value in row.items()}
+        for file in files.values()
+        for row in file.get("reports", ())
+    ]
+
+
+def build_variables(files: Mapping[str, Record]) -> dict[str, str]:
+    """Return variable of the environment → what its value is to the programs that read it."""
+    variables: dict[str, str] = {}
+    for family, file in files.items():
+        for kind, names in file.get("variables", {}).items():
+            for name in names.split():
+                if name in variables:
+                    raise RecordError(f"{family}.toml: the variable `{name}` is a `{variables[name]}` already")
+                variables[name] = kind
+    return variables
+
+
 def build_server_tools(path: Path = MCP_SERVERS) -> dict[str, dict[str, str]]:
     """Return word of an MCP server's name → its tools, each with what it does."""
     servers: dict[str, dict[str, str]] = {}
@@ -318,6 +340,9 @@ def build_namespace(files: Mapping[str, Record]) -> dict[str, Any]:
         "ALIASES": aliases,
         "STARTS": build_starts(files),
         "CHECKS": list_checks(files),
+        "VARIABLES": build_variables(files),
+        "REPORTS": list_reports(files),
+        "SUMMARIES": [row for file in files.values() for row in file.get("summaries", ())],
         "MCP_SERVERS": json.dumps(build_server_tools(), separators=(",", ":")),
         "SUFFIXES": {
             suffix: row

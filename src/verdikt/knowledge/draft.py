@@ -16,8 +16,9 @@ _VALUE = re.compile(
     r"|(?:string(?:s|Array)?|u?ints?|n|num(?:ber)?|float|bytes|bool|duration|time|file(?:name)?|path|dir(?:ectory)?|list"
     r"|name|value|ur[il]|host|port|key=value)$)"
 )
-# `-q quiet`: the value of an option or what it means. Such an option is left out, so that it is read both ways.
-_DOUBTFUL_VALUE = re.compile(r"^\s[\w=-]+$")
+# `-q quiet`, `--wait SECONDS to wait`: the value of an option or what it means. Such an option is left out, so that it
+# is read both ways.
+_DOUBTFUL_VALUE = re.compile(r"^\s(?:[\w=-]+$|[A-Z][A-Z0-9_-]+\s)")
 # `[-C <path>]`, `[--git-dir=<path>]`, `[-p | --paginate]`
 _USAGE_OPTION = re.compile(r"\[(-[^][]*(?:\[[^][]*\])?)\]")
 _AFTER_COMMA = re.compile(r",\s+")
@@ -31,6 +32,8 @@ _MAX_PREFIXES = 4
 # Nothing else of a foreign text is put into the record.
 _WORD = re.compile(r"[A-Za-z0-9][\w.:@+-]*")
 _DRY_RUN_OPTIONS = frozenset("--dry-run --dryrun --dry_run --what-if --noop --no-op --pretend --simulate".split())
+# A record lists none of them: they are known for every program, and a listed `-h` would mean something else.
+_HELP_OPTIONS = frozenset(("-h", "--help", "--version"))
 _STRICTNESS = ("delete", "write", "read", "")
 
 
@@ -50,6 +53,7 @@ class Draft(NamedTuple):
     destroying: tuple[str, ...] = ()  # options with which it may destroy something
     changing: tuple[str, ...] = ()  # options with which it changes something
     summary_verb: str = ""  # the first word of the line that describes a command: `delete a box`
+    dry_run: tuple[str, ...] = ()  # options with which nothing happens, as their long names say
     command_at: int | None = None  # how many words stand before the command that it runs
 
 
@@ -75,6 +79,7 @@ def read_help(text: str) -> Draft:
     commands: dict[str, str] = {}  # name → the first word of its description
     glued: dict[str, None] = {}
     doubtful: set[str] = set()
+    dry_run: dict[str, None] = {}
     is_command_list = False
     for option in _list_usage_options(text):
         name = _OPTION.findall(option.partition("=")[0].partition("<")[0])
@@ -97,12 +102,13 @@ def read_help(text: str) -> Draft:
             is_value = _VALUE.match(tail) is not None
             # `--color[=WHEN]` takes a value only in the same word.
             (glued if tail[:2] == "[=" else values if is_value else flags).update(dict.fromkeys(names))
+            dry_run.update(dict.fromkeys(names if not _DRY_RUN_OPTIONS.isdisjoint(names) else ()))
             doubtful.update(names if not is_value and _DOUBTFUL_VALUE.match(tail) else ())
         elif is_command_list and (match := _COMMAND_LINE.match(line)):
             commands[match[1]] = match[2] or ""
-    own_flags = tuple(name for name in flags if name not in values and name not in doubtful)
+    own_flags = tuple(name for name in flags if name not in values and name not in doubtful | _HELP_OPTIONS)
     inner_commands = tuple(Draft(names=(name,), summary_verb=verb) for name, verb in commands.items())
-    return Draft(tuple(values), own_flags, inner_commands, glued=tuple(glued))
+    return Draft(tuple(values), own_flags, inner_commands, glued=tuple(glued), dry_run=tuple(dry_run))
 
 
 def _list_usage_options(text: str) -> list[str]:
@@ -113,8 +119,8 @@ def _list_usage_options(text: str) -> list[str]:
 
 def render_record(name: str, draft: Draft, find_kind: Callable[[str], str]) -> str:
     """Return the draft as TOML; `find_kind` tells what the verb in a command's name means."""
-    lines = ["# A draft: check each line, and give every command that changes something its effect.", "[[program]]"]
-    lines.append(f'names = "{name}"')
+    lines = ["# A draft: check each line, and give every command that changes something its effect."]
+    lines += ['# A new file begins with a line `title = "…"`.', "[[program]]", f'names = "{name}"']
     lines += _render_options(draft)
     if draft.command_at is not None:
         lines.append(f"runs = {{ skip = {draft.command_at} }}")
@@ -127,7 +133,7 @@ def render_record(name: str, draft: Draft, find_kind: Callable[[str], str]) -> s
 
 
 def _render_options(draft: Draft) -> list[str]:
-    dry_run = [name for name in draft.flags if name in _DRY_RUN_OPTIONS]
+    dry_run = [name for name in draft.flags if name in _DRY_RUN_OPTIONS or name in draft.dry_run]
     flags = [name for name in draft.flags if name not in dry_run]
     lists = {"values": draft.values, "flags": flags, "glued": draft.glued, "dry_run": dry_run}
     texts = {key: " ".join(dict.fromkeys(names)) for key, names in lists.items()}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from verdikt.knowledge.compiler import Record, iter_entries
+from verdikt.knowledge.compiler import Record, iter_entries, list_reports
 
 SCHEMA = Path(__file__).with_name("schema.json")
+_REPORT_GROUPS = frozenset("passed failed skipped total ran words word number".split())
 
 
 def lint_files(files: Mapping[str, Any]) -> Iterator[str]:
@@ -21,6 +23,25 @@ def lint_files(files: Mapping[str, Any]) -> Iterator[str]:
         for error in validator.iter_errors(document):
             place = "/".join(map(str, error.absolute_path))
             yield f"{family}.toml: {f'{place}: ' if place else ''}{error.message[:200]}"
+
+
+def lint_reports(files: Mapping[str, Any]) -> Iterator[str]:
+    """Yield one line for each mistake in the formats of reports, which a run of tests would be read by."""
+    reports = list_reports(files)
+    for row in reports:
+        for key in ("pattern", "words"):
+            try:
+                groups = re.compile(row.get(key, "")).groupindex
+            except re.error as error:
+                yield f"report `{row['name']}`: `{key}` is no regular expression: {error}"
+                continue
+            for group in sorted({name.rstrip("0123456789") for name in groups} - _REPORT_GROUPS):
+                yield f"report `{row['name']}`: unknown group `{group}`"
+    names = {row["name"] for row in reports}
+    tasks = [task for file in files.values() for task in file.get("tasks", ())]
+    for task in tasks:
+        for name in sorted(set(task.get("reports", "").split()) - names) if reports else ():
+            yield f"tasks of `{task['names']}`: unknown report `{name}`"
 
 
 def lint_records(records: Mapping[str, Record], effects: Collection[str]) -> Iterator[str]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import LedgerError
-from verdikt.ledger.data_directory import make_private_directory
+from verdikt.ledger.approval_outbox import explain_other_session
 from verdikt.ledger.key_introduction import is_introduced
 from verdikt.ledger.projections import APPROVALS
 from verdikt.model.approval import (
@@ -28,7 +28,6 @@ from verdikt.model.approval import (
 from verdikt.model.canonical_json import hash_canonical
 from verdikt.model.entry import EntryKind
 from verdikt.model.redaction import redact_text
-from verdikt.observe.atomic_file import DRAFT_SUFFIX, write_atomically
 from verdikt.observe.clock import format_local_time as format_time
 
 if TYPE_CHECKING:
@@ -40,9 +39,6 @@ if TYPE_CHECKING:
 
 MAX_WAITING = 10
 """Most requests of one session that may wait at once: more would be signed without being read."""
-
-OUTBOX = "approvals"
-"""Directory with a file for each request that a service has to hear of; the log has all that is said in it."""
 
 _MICROSECONDS = 1_000_000
 _CLOCK_SKEW_SECONDS = 60.0
@@ -62,6 +58,8 @@ class ApprovalLookup:
     id: str
     digest: str
     state: ApprovalState
+    call: str = ""
+    """Digest of the call without its session."""
     answer: ApprovalAnswer | None = None
     reason: str = ""
     """What the agent hears beside the reason of the rule; empty when the answer says it."""
@@ -94,6 +92,7 @@ def look_up_approval(
     machine = read_service(store.home)
     document = build_document(receipt, needs, machine, contents)
     digest, parts, now = hash_canonical(document), hash_parts(document), store.clock.now()
+    call = hash_canonical({**document["action"], "session_id": ""})
     if not all(contents.values()):
         # Else one unknown would fit another: whatever became of file or repository, the digest would be the same.
         return ApprovalLookup(id="", digest=digest, state=ApprovalState.CANCELLED, reason=_UNREADABLE)
@@ -105,9 +104,9 @@ def look_up_approval(
         id, request = max(same, key=lambda item: item[1]["seq"])
         lookup, note = _judge_request(store, log.session_id, id, request)
         if lookup is not None:
-            return lookup
+            return replace(lookup, call=call)
     else:
-        note = _explain_unfit(requests, parts, now)
+        note = _explain_unfit(requests, parts, now) or explain_other_session(store.home, log.session_id, call)
     waiting = sum(
         not request["answer"] and not request["closed"] and now < request["expires"] for request in requests.values()
     )
@@ -120,6 +119,7 @@ def look_up_approval(
     return ApprovalLookup(
         id=id,
         digest=digest,
+        call=call,
         state=ApprovalState.WAITING,
         reason=f"{note}; {reason}" if note else reason,
         can_be_answered=bool(machine["service"]) or not any(need.group for need in needs),
@@ -220,12 +220,14 @@ def _read_answer(
 
 
 def append_request(log: LogWriter, lookup: ApprovalLookup, decision: Entry) -> None:
-    """Append the request that a decision asks, or the use of the answer that it goes by."""
+    """Append the request that a decision asks, that it was asked already, or the use of the answer that it goes by."""
     if lookup.request is not None:
         body = {**lookup.request, "decision": decision.seq, "call_id": str(decision.body.get("call_id", ""))}
         log.append(EntryKind.APPROVAL, {"request": body})
     elif lookup.state is ApprovalState.APPROVED:
         log.append(EntryKind.APPROVAL, {"id": lookup.id, "closed": "used", "decision": decision.seq})
+    elif lookup.state is ApprovalState.WAITING:
+        log.append(EntryKind.APPROVAL, {"id": lookup.id, "repeated": decision.seq})
 
 
 def record_approval(
@@ -291,6 +293,7 @@ def describe_request(store: FileStore, session: str, id: str) -> dict[str, Any] 
         "dominant": receipt["dominant"] or "",
         "asked": asked.ts // _MICROSECONDS,
         "expires": fields["expires"],
+        "calls": request.get("calls", 1),
     }
 
 
@@ -308,52 +311,10 @@ def read_request_state(store: FileStore, session: str, id: str) -> ApprovalState
     return ApprovalState.EXPIRED if store.clock.now() >= request["expires"] else ApprovalState.WAITING
 
 
-# The outbox
-
-
-def announce_request(home: Path, session: str, id: str) -> None:
-    """Leave word of a request for the process that asks the service."""
-    path = make_private_directory(home / OUTBOX) / id
-    if not path.exists():
-        _write_notice(path, {"session": session})
-
-
-def mark_submitted(home: Path, session: str, id: str) -> None:
-    """Note that a service has taken a request, and people can see it."""
-    path = home / OUTBOX / id
-    if path.exists():
-        _write_notice(path, {"session": session, "submitted": True})
-
-
-def is_submitted(home: Path, id: str) -> bool:
-    """Return whether a service has taken a request that is still open."""
-    try:
-        notice = json.loads((home / OUTBOX / id).read_bytes())
-    except (OSError, ValueError):
-        return False
-    return isinstance(notice, dict) and notice.get("submitted") is True
-
-
-def _write_notice(path: Path, notice: Mapping[str, Any]) -> None:
-    write_atomically(path, json.dumps(notice).encode())
-
-
-def list_announced(home: Path) -> dict[str, str]:
-    """Return the requests that a service has to hear of: id → session."""
-    announced = {}
-    for path in sorted((home / OUTBOX).glob("*")) if (home / OUTBOX).is_dir() else ():
-        try:
-            session = json.loads(path.read_bytes())["session"]
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-        if path.suffix != DRAFT_SUFFIX and isinstance(session, str):
-            announced[path.name] = session
-    return announced
-
-
-def withdraw_request(home: Path, id: str) -> None:
-    """Take a request that has ended out of the outbox; the log keeps it."""
-    (home / OUTBOX / id).unlink(missing_ok=True)
+def count_calls(store: FileStore, session: str, id: str) -> int:
+    """Return how often the call of a request was made while it waited; 0 when the log has no such request."""
+    request = store.read_projection(APPROVALS.name, session).get(id)
+    return int(request.get("calls", 1)) if request else 0
 
 
 def _shorten(text: str) -> str:

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from verdikt.ledger.approvals import OUTBOX, is_submitted, read_request_state
+from verdikt.ledger.approval_outbox import OUTBOX, is_submitted
+from verdikt.ledger.approvals import read_request_state
 from verdikt.ledger.data_directory import make_private_directory
 from verdikt.model.approval import ApprovalState
 

@@ -358,4 +358,6 @@ def _suggest_fix(error: OSError) -> str:
         return "free some space and try again; nothing written before is lost"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return "make it writable for this user, or set VERDIKT_HOME to another directory"
+    if error.errno == errno.ENOENT:
+        return "its directory was removed: put it back, or start this program again for a new log"
     return "check the disk"

@@ -306,7 +306,12 @@ def _fold_approvals(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
     if "request" in body:
         return _add_request(state, body["request"], entry)
     id = str(body.get("id"))
-    return {**state, id: {**state[id], "closed": str(body.get("closed"))}} if id in state else state
+    if id not in state:
+        return state
+    request = state[id]
+    if "repeated" in body:
+        return {**state, id: {**request, "calls": request.get("calls", 1) + 1}}
+    return {**state, id: {**request, "closed": str(body.get("closed"))}}
 
 
 def _add_request(state: dict[str, Any], fields: Mapping[str, Any], entry: Entry) -> dict[str, Any]:
@@ -321,6 +326,8 @@ def _add_request(state: dict[str, Any], fields: Mapping[str, Any], entry: Entry)
         "approved": False,
         "until": 0,
         "closed": "",
+        # How often the call was made while it waited.
+        "calls": 1,
     }
     if len(requests) <= MAX_APPROVALS:
         return requests

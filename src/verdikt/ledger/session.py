@@ -13,6 +13,7 @@ from typing import Any
 from verdikt.errors import LedgerError, SessionError
 from verdikt.ledger.data_directory import create_database_file, get_data_directory, make_private_directory
 from verdikt.model.session_state import SessionState
+from verdikt.observe.held_databases import HeldDatabase
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID;
@@ -44,6 +45,7 @@ class SQLiteSessionStore:
         self._timeout_seconds = timeout_seconds
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = None
+        self._held: HeldDatabase | None = None
         self._identity: tuple[int, int, int] = (0, 0, 0)
         self._parent_connections: list[sqlite3.Connection] = []
 
@@ -84,7 +86,9 @@ class SQLiteSessionStore:
         with self._lock:
             if self._connection is not None and self._identity[0] == os.getpid():
                 self._connection.close()
-            self._connection = None
+            if self._held is not None:
+                self._held.release()
+            self._connection = self._held = None
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
@@ -143,6 +147,7 @@ class SQLiteSessionStore:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.executescript(_SCHEMA)
+        self._held = HeldDatabase(str(self.path))
         return connection
 
     def _read_identity(self) -> tuple[int, int, int]:

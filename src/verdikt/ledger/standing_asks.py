@@ -34,6 +34,12 @@ def find_standing_ask(store: FileStore, log: LogWriter, action: Action) -> Stand
     return ask._replace(approved=None) if ask.approved and cwd != action.cwd else ask
 
 
+def read_ask(store: FileStore, session_id: str, call_id: str) -> StandingAsk | None:
+    """Return what a person was asked about a call, with the answer; None when there is no such ask."""
+    asked = store.read_projection(ASKS.name, session_id).get(call_id)
+    return None if asked is None else _read_ask(store, session_id, asked, call_id)[0]
+
+
 def record_answer(
     store: FileStore, session_id: str, call_id: str, *, approved: bool, by: str, channel: str
 ) -> StandingAsk:

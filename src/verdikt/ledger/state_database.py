@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from verdikt.errors import LedgerError
 from verdikt.ledger.data_directory import create_database_file
 from verdikt.model.chain_head import ChainHead
+from verdikt.observe.held_databases import HeldDatabase
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS heads (
@@ -93,6 +94,8 @@ class StateDatabase:
         self._lock = threading.RLock()
         self._writes = 0
         self._connection: sqlite3.Connection | None = None
+        self._held: HeldDatabase | None = None
+        self._pid = os.getpid()
         self._file_identity: tuple[int, int] | None = None
 
     def __enter__(self) -> StateDatabase:
@@ -250,17 +253,22 @@ class StateDatabase:
 
     def close(self) -> None:
         """Close the connection; the next use opens it again."""
+        if os.getpid() != self._pid:
+            self.reset_after_fork()
         with self._lock:
             if self._connection is not None:
                 with suppress(sqlite3.Error):
                     self._connection.close()
-            self._connection = None
+            if self._held is not None:
+                self._held.release()
+            self._connection = self._held = None
 
     def reset_after_fork(self) -> None:
         """Forget a connection that belongs to the parent process, without touching it."""
+        self._pid = os.getpid()
         self._lock = threading.RLock()
-        self._parent_connection = self._connection  # closing it here would drop the parent's locks
-        self._connection = None
+        self._parent_connection = self._connection  # SQLite forbids even closing it here
+        self._connection = self._held = None
 
     def _execute(self, statement: str, *values: object) -> sqlite3.Cursor:
         assert self._connection is not None
@@ -278,6 +286,7 @@ class StateDatabase:
             connection.close()
             raise
         self._connection, self._file_identity = connection, self.read_identity()
+        self._held = HeldDatabase(self._path_text)
         return connection
 
     def _open_readonly(self) -> sqlite3.Connection:
@@ -315,6 +324,8 @@ class StateDatabase:
         advice = (
             "free some space and try again"
             if "full" in str(error)
+            else "its directory was removed: put it back, or start this program again for a new log"
+            if not self.path.parent.exists()
             else "make it writable"
             if "readonly" in str(error) or "unable to open" in str(error)
             else "run `verdikt ledger reindex` to rebuild it from the log"

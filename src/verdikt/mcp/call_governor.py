@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +21,7 @@ from verdikt.ledger.log_file import LogFile
 from verdikt.ledger.projections import load_projections
 from verdikt.mcp.host_link import is_attended, read_host_link
 from verdikt.model.action import Action, ActionKind, Outcome
+from verdikt.model.effect import EffectClass
 from verdikt.model.entry import EntryKind
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_value
@@ -43,6 +44,9 @@ OWN_CALL_PREFIX = "mcp-"
 """How the id of a call begins to which the host gave none; a question to a person needs one."""
 
 
+LogPositions = Sequence[tuple[LogFile, int]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallDecision:
     """What is to become of a call."""
@@ -50,6 +54,8 @@ class CallDecision:
     decision: HostDecision
     is_covered: bool = False
     """Whether the host's hook has decided this very call; it records the outcome too."""
+    log_positions: LogPositions = ()
+    """What is written and not synced yet: nothing that the server sends may reach the client before it is."""
 
 
 class CallGovernor:
@@ -108,10 +114,12 @@ class CallGovernor:
             hints=hints,
         )
 
-    def decide(self, action: Action, *, can_ask: bool = True) -> CallDecision:
+    def decide(self, action: Action, *, can_ask: bool = True, withholds_result: bool = False) -> CallDecision:
         """Return what is to become of a call. It is in the log when this returns; a failure is a block.
 
         Unless the client `can_ask` a person, what the policy asks goes to the team service, where there is one.
+        A caller that `withholds_result` until `sync_decision` has returned need not wait for the disk before a call
+        that only reads: such a call has no effect but its result.
         """
         try:
             governance = self._load_governance()
@@ -125,15 +133,28 @@ class CallGovernor:
                 decision = governance.before(action, posture=posture, is_asked_away=not can_ask)
             finally:
                 log_positions = self._group_commit.end_batch()
-            for log, position in log_positions:
-                log.sync(position)
+            if not (withholds_result and decision.passed and decision.dominant is EffectClass.READ):
+                for log, position in log_positions:
+                    log.sync(position)
+                log_positions = []
         # The relay's own border: whatever fails here must not let the call through.
         except Exception as error:
             record_crash(self.data_directory, "mcp.before", error)
             # The text of a foreign exception may quote a secret, so only its type is shown.
             message = str(error) if isinstance(error, VerdiktError) else type(error).__name__
             return CallDecision(decision=HostDecision.block(f"blocked: no decision could be made ({message})"))
-        return CallDecision(decision=HostDecision.from_verdict(decision.verdict, warnings=decision.warnings))
+        host_decision = HostDecision.from_verdict(decision.verdict, warnings=decision.warnings)
+        return CallDecision(decision=host_decision, log_positions=log_positions)
+
+    def sync_decision(self, log_positions: LogPositions) -> bool:
+        """Wait until a decision is on the disk; return whether it is. A failure is noted in the crash file."""
+        try:
+            for log, position in log_positions:
+                log.sync(position)
+        except VerdiktError as error:
+            record_crash(self.data_directory, "mcp.before", error)
+            return False
+        return True
 
     def record_answer(self, action: Action, *, allowed: bool, by: str = "", channel: str = CHANNEL) -> bool:
         """Record a person's answer to the ask about a call; return whether it is in the log.

@@ -14,6 +14,7 @@ from verdikt.mcp.message import (
     REFUSED,
     Message,
     MessageError,
+    MessageKind,
     RequestId,
     build_error,
     build_notification,
@@ -26,7 +27,7 @@ from verdikt.mcp.question import can_elicit
 from verdikt.mcp.reaction import HeldRequest, PendingRequest, Reaction
 
 if TYPE_CHECKING:
-    from verdikt.mcp.call_governor import CallGovernor
+    from verdikt.mcp.call_governor import CallGovernor, LogPositions
     from verdikt.mcp.sealed_state import StateSealer
 
 MAX_PENDING = 4096
@@ -71,6 +72,13 @@ class Conversation:
         assert pending.message.id is not None
         self._pending[pending.message.id] = pending
         return Reaction(to_server=[pending.message])
+
+    def list_log_positions(self, message: Message) -> LogPositions:
+        """Return what must be on the disk before a server's message goes on: for a response, its own decision."""
+        if message.kind is MessageKind.RESPONSE:
+            pending = self._pending.get(message.id) if message.id is not None else None
+            return pending.log_positions if pending is not None else ()
+        return [position for pending in self._pending.values() for position in pending.log_positions]
 
     def take_pending(self, request_id: RequestId | None) -> PendingRequest | None:
         """Return the request that a response of the server answers, once; None when it answers none."""

@@ -126,7 +126,7 @@ class RelayHandler(BaseHTTPRequestHandler):
                 return
             reaction = answer_reaction
         if reaction.to_server:
-            self._forward_request(relay, message, reaction.to_server[0], stream)
+            self._forward_request(relay, message, reaction, stream)
         elif reaction.to_client and stream.has_begun:
             stream.send(reaction.to_client[0])
         elif reaction.to_client:
@@ -162,12 +162,14 @@ class RelayHandler(BaseHTTPRequestHandler):
         for message in reaction.to_server:
             self._post_separately(message)
 
-    def _forward_request(self, relay: Relay, original: Message, message: Message, stream: ClientStream) -> None:
+    def _forward_request(self, relay: Relay, original: Message, reaction: Reaction, stream: ClientStream) -> None:
         connection = self._relay.address.connect()
         try:
             with ClientWatch(self.connection, connection):
                 headers = select_request_headers(self.headers.items())
-                response = connection.send("POST", headers, encode_message(message))
+                response = connection.send("POST", headers, encode_message(reaction.to_server[0]))
+                # Before the client sees a header or the id of an event; a server may never send the result itself.
+                _run_deferred(relay, reaction)
                 if original.method == "initialize" and (session_id := response.headers.get(SESSION_HEADER)):
                     self._relay.add_session(session_id, relay)
                 self._relay_response(relay, response, connection, original, stream)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from verdikt.mcp.call_governor import LogPositions
     from verdikt.mcp.message import Message, RequestId
     from verdikt.model.action import Action
 
@@ -17,7 +18,7 @@ class Reaction:
 
     to_client: list[Message] = field(default_factory=list)
     to_server: list[Message] = field(default_factory=list)
-    deferred: Callable[[], None] | None = None
+    deferred: Callable[[], object] | None = None
     ask_id: str = ""
     """The question that this reaction asks or settles; a transport finds the held request by it."""
 
@@ -33,6 +34,8 @@ class PendingRequest:
     """Whether a person was asked about it and said yes."""
     is_covered: bool = False
     """Whether the client's own hook has decided on it too, and records its outcome."""
+    log_positions: LogPositions = ()
+    """Of the decision on it, where it was sent to the server before the disk had it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

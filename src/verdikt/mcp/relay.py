@@ -10,8 +10,8 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from verdikt.hosts.host_decision import TEXT_MARK
-from verdikt.mcp.conversation import Conversation
+from verdikt.hosts.host_decision import TEXT_MARK, HostDecision
+from verdikt.mcp.conversation import Conversation, refuse_request
 from verdikt.mcp.input_required import is_input_required, keep_input_fields
 from verdikt.mcp.message import (
     INTERNAL_ERROR,
@@ -36,6 +36,8 @@ from verdikt.model.action import Outcome
 if TYPE_CHECKING:
     from verdikt.mcp.call_governor import CallGovernor
     from verdikt.mcp.pin_store import ServerPins
+
+UNRECORDED_CALL = "blocked: the decision on this call could not be recorded, so its result is withheld"
 
 
 class Relay:
@@ -115,11 +117,21 @@ class Relay:
     def receive_from_server(self, message: Message) -> Reaction:
         """Return what becomes of a server's message."""
         with self._lock:
+            if not self._governor.sync_decision(self._conversation.list_log_positions(message)):
+                return self._withhold(message)
             if message.kind is MessageKind.RESPONSE:
                 return self._handle_server_response(message)
             if message.kind is MessageKind.REQUEST:
                 return self._handle_server_request(message)
             return Reaction(to_client=[message])
+
+    def _withhold(self, message: Message) -> Reaction:
+        """Keep a server's message from the client: the decision on the call that it is about could not be recorded."""
+        self._conversation.record_drop("a message about a call that could not be recorded", message.method)
+        if message.kind is MessageKind.REQUEST:
+            return Reaction(to_server=[build_error(message.id, INTERNAL_ERROR, UNRECORDED_CALL)])
+        pending = self._conversation.take_pending(message.id) if message.kind is MessageKind.RESPONSE else None
+        return refuse_request(pending.message, HostDecision.block(UNRECORDED_CALL)) if pending else Reaction()
 
     def _handle_server_response(self, message: Message) -> Reaction:
         pending = self._conversation.take_pending(message.id)

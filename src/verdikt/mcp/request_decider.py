@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from verdikt.errors import McpError
@@ -32,7 +33,7 @@ from verdikt.mcp.tool_pin import MAX_NAME_LENGTH
 from verdikt.model.verdict import VerdictKind
 
 if TYPE_CHECKING:
-    from verdikt.mcp.call_governor import CallGovernor
+    from verdikt.mcp.call_governor import CallGovernor, LogPositions
     from verdikt.mcp.conversation import Conversation
     from verdikt.mcp.pin_store import ServerPins
     from verdikt.mcp.wish_decider import WishDecider
@@ -101,7 +102,10 @@ class RequestDecider:
         state = review.message.params.get("requestState")
         if isinstance(state, str) and state.startswith(STATE_PREFIX):
             return self._continue_request(review, state)
-        call_decision = self._governor.decide(review.action, can_ask=self._conversation.can_ask(review.message))
+        # A tool that is new is asked about: whatever becomes of it, its decision is on the disk first.
+        call_decision = self._governor.decide(
+            review.action, can_ask=self._conversation.can_ask(review.message), withholds_result=not review.is_new
+        )
         decision = call_decision.decision
         if decision.kind is VerdictKind.BLOCK:
             return refuse_request(review.message, decision)
@@ -111,7 +115,12 @@ class RequestDecider:
             decision = require_acceptance(decision, review.what, self._governor.server)
         if decision.kind is VerdictKind.ASK:
             return self._ask_client(review, decision)
-        return self._pass_request(review, is_covered=call_decision.is_covered)
+        positions = call_decision.log_positions
+        reaction = self._pass_request(review, is_covered=call_decision.is_covered, log_positions=positions)
+        if positions:
+            # The disk works while the server does.
+            reaction.deferred = partial(self._governor.sync_decision, positions)
+        return reaction
 
     def _pass_request(
         self,
@@ -120,12 +129,14 @@ class RequestDecider:
         is_approved: bool = False,
         is_covered: bool = False,
         message: Message | None = None,
+        log_positions: LogPositions = (),
     ) -> Reaction:
         pending = PendingRequest(
             message=message or review.message,
             action=review.action,
             is_approved=is_approved,
             is_covered=is_covered,
+            log_positions=log_positions,
         )
         return self._conversation.forward_request(pending)
 

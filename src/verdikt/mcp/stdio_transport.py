@@ -91,7 +91,7 @@ class StdioTransport:
         self._relay: Relay | None = None
         self._failure: BaseException | None = None
         self._has_ended = threading.Event()
-        self._deferred: queue.Queue[Callable[[], None] | None] = queue.Queue(MAX_DEFERRED)
+        self._deferred: queue.Queue[Callable[[], object] | None] = queue.Queue(MAX_DEFERRED)
 
     def run(self, relay: Relay) -> int:
         """Relay until one side ends, and return the exit status of the server; 1 after a failure of the relay."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.path_set import is_within
+from verdikt.observe.held_databases import open_unheld
 from verdikt.observe.regular_file import read_regular_file
 from verdikt.observe.watched_files import WatchedFiles
 
@@ -295,14 +296,20 @@ def _read_packed(directory: str, object_id: bytes, depth: int) -> tuple[int, byt
         offset = _find_offset(os.path.join(directory, name), object_id)
         if offset is not None:
             pack = os.path.join(directory, f"{name[:-4]}.pack")
-            with open(pack, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            with (
+                open(pack, "rb", opener=open_unheld) as file,
+                mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+            ):
                 return _read_pack_entry(data, offset, directory, depth)
     return None
 
 
 def _find_offset(index_path: str, object_id: bytes) -> int | None:
     """Return where an object begins in the pack of an index (version 2); None when it is not in it."""
-    with open(index_path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as index:
+    with (
+        open(index_path, "rb", opener=open_unheld) as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as index,
+    ):
         if index[:8] != b"\xfftOc\0\0\0\x02":
             raise ValueError("an index of another version")
 

@@ -11,6 +11,7 @@ from verdikt.hosts.host import Host
 from verdikt.hosts.registry import HOSTS, SETTINGS_VARIABLES
 from verdikt.model.path_set import is_within
 from verdikt.observe.git_repository import GIT_USER
+from verdikt.observe.held_databases import open_unheld
 from verdikt.observe.runtime_environment import list_runtime_paths
 
 _PROJECT_PATHS = ("governance.yaml", "governance.yml", ".verdikt")
@@ -144,7 +145,7 @@ def _find_git_directory(project_root: str) -> str:
 
 def _read_beginning(path: str) -> str:
     """Return the beginning of a file that names a directory, whatever bytes the name has."""
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=open_unheld) as file:
         return os.fsdecode(file.read(4096))
 
 

@@ -12,6 +12,8 @@ import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from verdikt.observe.held_databases import open_unheld
+
 MAX_ENTRIES = 2000
 """Entries below one name that are read."""
 MAX_OCCURRENCES = 10_000
@@ -40,7 +42,10 @@ class IndexEntry(NamedTuple):
 def read_index_entries(path: str, names: Iterable[str]) -> dict[str, IndexEntry] | None:
     """Return path → entry of everything at or below these names at the top; None when git has to be asked."""
     try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as index:
+        with (
+            open(path, "rb", opener=open_unheld) as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as index,
+        ):
             if index[:8] != b"DIRC\0\0\0\x02":
                 return None
             entries: dict[str, IndexEntry] = {}

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from verdikt.errors import PolicyError
 from verdikt.observe.git_repository import get_user_id
 from verdikt.observe.guarded_paths import find_host_project, find_own_home
+from verdikt.observe.held_databases import open_unheld
 
 POLICY_FILENAME = "governance.yaml"
 MANAGED_POLICY_PATH = "/etc/verdikt/" + POLICY_FILENAME
@@ -46,7 +47,7 @@ def read_policy_file(path: str) -> bytes | None:
     """Return the bytes of a policy file, None when there is none; raise `PolicyError` when it cannot be read."""
     try:
         # Not blocking, because a pipe in its place would make every hook wait.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
+        descriptor = open_unheld(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
     except (FileNotFoundError, NotADirectoryError):
         if os.path.islink(path):
             raise PolicyError("expected a file, found a link that leads nowhere", where=path) from None
@@ -237,7 +238,7 @@ def is_out_of_reach(path: str) -> bool:
 def find_main_work_tree(top: str) -> str:
     """Return the main work tree of the repository to which a linked one belongs; empty when `top` is none."""
     try:
-        with open(f"{top}/.git", "rb") as file:
+        with open(f"{top}/.git", "rb", opener=open_unheld) as file:
             directory = os.fsdecode(file.read(4096)).partition("gitdir:")[2].strip()
     except (OSError, ValueError):
         return ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
+from verdikt.observe.held_databases import open_unheld
+
 
 def read_regular_file(path: str, max_bytes: int, *, follow: bool = True) -> bytes | None:
     """Return the content of a regular file; None for anything else, and for a larger one.
@@ -14,7 +16,7 @@ def read_regular_file(path: str, max_bytes: int, *, follow: bool = True) -> byte
     # Without O_NONBLOCK, opening a pipe would wait for a writer.
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     try:
-        descriptor = os.open(path, flags)
+        descriptor = open_unheld(path, flags)
     except (OSError, ValueError):
         return None
     try:

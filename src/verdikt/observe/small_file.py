@@ -3,6 +3,8 @@
 import os
 import stat
 
+from verdikt.observe.held_databases import open_unheld
+
 MAX_BYTES = 2_000_000
 """Size up to which a file is read."""
 
@@ -11,7 +13,7 @@ def read_small_text(path: str) -> str | None:
     """Return the text of a regular file; None when it is too large, not text or not readable."""
     try:
         # O_NONBLOCK: a pipe of that name must not block the hook.
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = open_unheld(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None
     try:

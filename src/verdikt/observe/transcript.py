@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from verdikt.observe.held_databases import open_unheld
+
 CHUNK = 64 * 1024
 MAX_BYTES = 32 * 1024 * 1024
 """Bytes of a transcript that are read, from its end."""
@@ -183,7 +185,7 @@ def _is_prompt(record: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
 
 def _read_backwards(path: str) -> Iterator[bytes]:
     """Yield the lines of a file, last first; a line that is too long comes as an over-long blank one."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    fd = open_unheld(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):

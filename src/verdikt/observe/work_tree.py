@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 from verdikt.model.canonical_json import git_blob_id, sha256_hex
 from verdikt.model.work_tree import GitState, WorkTree, can_make_checks_stale
 from verdikt.observe.git_repository import run_git
+from verdikt.observe.held_databases import open_unheld
 from verdikt.observe.world import find_project_root
 
 T = TypeVar("T")
@@ -297,7 +298,7 @@ def _stamp_file(path: str, size: int) -> tuple[str, float]:
     """Return a stamp of a file's contents and its modification time; empty when it is not a file."""
     try:
         # A link is stamped as a link: following it could leave the project or block on a pipe.
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = open_unheld(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return _stamp_link(path)
     try:

@@ -12,6 +12,7 @@ from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.world import COMMITTED_PREFIX, SOURCES_PREFIX, PathFact
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.git_repository import read_committed_text, read_path_state, read_repository
+from verdikt.observe.held_databases import open_unheld
 
 if TYPE_CHECKING:
     from verdikt.model.path_set import PathSet
@@ -106,7 +107,7 @@ class RealWorld:
         """Return the text of a small regular file, or None."""
         try:
             # Without O_NONBLOCK, a pipe put there would hold the decision up for ever.
-            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            fd = open_unheld(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except (OSError, ValueError):
             return None
         try:
@@ -140,7 +141,7 @@ class RealWorld:
                 return ""
             if status.st_size > STAMP_LIMIT:
                 return f"{status.st_size}.{status.st_mtime_ns}"
-            with open(path, "rb") as file:
+            with open(path, "rb", opener=open_unheld) as file:
                 return sha256_hex(file.read(STAMP_LIMIT + 1))[:16]
         except (OSError, ValueError):
             return ""
@@ -213,7 +214,7 @@ def _classify_mode(mode: int) -> str:
 def digest_file(path: str) -> str:
     """Return the SHA-256 of a regular file's contents; empty when there is none, or it is too large."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = open_unheld(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return ""
     try:

@@ -230,6 +230,8 @@ def _summarize_approval(body: Mapping[str, Any]) -> str:
         return f"approval {answer.get('id', '')} {word} by {people}{because}"
     if isinstance(request, Mapping):
         return f"approval {request.get('id', '')} asked for, digest {str(request.get('digest', ''))[:12]}"
+    if "repeated" in body:
+        return f"approval {body.get('id', '')} waited for again"
     word = "used" if body.get("closed") == "used" else "ended at the terminal"
     return f"approval {body.get('id', '')} {word}"
 

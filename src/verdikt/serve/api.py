@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import tempfile
-from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response
 
-from verdikt.errors import WireError
 from verdikt.ledger.chain_verifier import verify_chain
-from verdikt.model.entry import decode_entry, unseal_line
-from verdikt.report.export import export_parquet
+from verdikt.model.entry import unseal_line
 from verdikt.serve.approval_api import APPROVAL_ROUTES
+from verdikt.serve.exports import EXPORT_ROUTES
 from verdikt.serve.fleet_api import FLEET_ROUTES
 from verdikt.serve.machine_api import MACHINE_ROUTES
 from verdikt.serve.notification_api import NOTIFICATION_ROUTES
 from verdikt.serve.openapi import build_openapi
 from verdikt.serve.people_api import PEOPLE_ROUTES
-from verdikt.serve.routes import ANYBODY, AUDITORS, READERS, ApiCall, ApiRoute, NotFound
+from verdikt.serve.routes import ANYBODY, AUDITORS, QUERY_PARAMETER, READERS, ApiCall, ApiRoute, NotFound
 from verdikt.team.index_row import VERDICT_CODES
-from verdikt.team.search_query import SearchQuery, parse_query
 
 if TYPE_CHECKING:
     from verdikt.serve.store_reader import StoredChain, StoreReader
@@ -32,7 +25,6 @@ MAX_PAGE = 500
 MAX_INDEX_PAGE = 20_000
 _DAY_MICROSECONDS = 86_400_000_000
 _VERDICT_WORDS = {code: word for word, code in VERDICT_CODES.items()}
-_CSV_COLUMNS = ("ts", "machine", "session", "seq", "kind", "verdict", "guard", "class", "tool", "effect", "host")
 
 
 def read_overview(call: ApiCall) -> Any:
@@ -51,6 +43,7 @@ def read_overview(call: ApiCall) -> Any:
         "machines": len(machines),
         "machines_seen_today": sum((machine.seen or 0) > now - _DAY_MICROSECONDS for machine in machines),
         "machines_without_hook": sum(bool(machine.lost_hosts) and not machine.revoked for machine in machines),
+        "machines_at_fault": sum(bool(machine.faults) and not machine.revoked for machine in machines),
         "forks": sum(machine.forks for machine in machines),
         "problems": [{"session": name, "problem": text} for name, text in sorted(call.service.problems.items())],
     }
@@ -59,7 +52,7 @@ def read_overview(call: ApiCall) -> Any:
 def list_sessions(call: ApiCall) -> Any:
     """Return a page of sessions, the last active first."""
     limit = call.read_number("limit", 50, MAX_PAGE)
-    page = call.open_reader().find_sessions(_read_query(call), call.query.get("cursor", ""), limit)
+    page = call.open_reader().find_sessions(call.read_query(), call.query.get("cursor", ""), limit)
     return {"sessions": page.sessions, "cursor": page.cursor}
 
 
@@ -151,89 +144,8 @@ def verify_session(call: ApiCall) -> Any:
 def list_entries(call: ApiCall) -> Any:
     """Return a page of the entries that a query selects, newest first."""
     limit = call.read_number("limit", 100, MAX_PAGE)
-    page = call.open_reader().search_entries(_read_query(call), call.query.get("cursor", ""), limit)
+    page = call.open_reader().search_entries(call.read_query(), call.query.get("cursor", ""), limit)
     return {"entries": page.entries, "cursor": page.cursor}
-
-
-def export_entries(call: ApiCall) -> Response:
-    """Stream everything that a query selects: lines as they were sent, or the index as a table."""
-    form = call.query.get("format", "jsonl")
-    if form not in EXPORT_FORMATS:
-        raise WireError(f"expected one of {', '.join(EXPORT_FORMATS)} as format, found `{form}`")
-    if form == "parquet" and find_spec("pyarrow") is None:
-        # Said now: an answer that has begun can only be cut off.
-        raise WireError("Parquet needs pyarrow, which the service does not have: `pip install pyarrow`")
-    query = _read_query(call)
-    media_type, build_stream = EXPORT_FORMATS[form]
-    stream = build_stream(call.open_reader(), query)
-    headers = {"Content-Disposition": f'attachment; filename="verdikt-export.{form}"'}
-    return StreamingResponse(stream, media_type=media_type, headers=headers)
-
-
-def _walk_entries(reader: StoreReader, query: SearchQuery) -> Iterator[list[dict[str, Any]]]:
-    cursor = ""
-    while True:
-        page = reader.search_entries(query, cursor, MAX_PAGE)
-        yield page.entries
-        cursor = page.cursor
-        if not cursor:
-            return
-
-
-def _stream_lines(reader: StoreReader, query: SearchQuery) -> Iterator[bytes]:
-    for entries in _walk_entries(reader, query):
-        # A page's lines are read chain by chain: reading each by itself would unpack its segment again and again.
-        seqs_by_chain: dict[int, set[int]] = {}
-        for entry in entries:
-            seqs_by_chain.setdefault(entry["chain"], set()).add(entry["seq"])
-        lines = {
-            (chain, seq): line for chain, seqs in seqs_by_chain.items() for seq, line in _read_some(reader, chain, seqs)
-        }
-        yield from (lines[(entry["chain"], entry["seq"])] for entry in entries)
-
-
-def _read_some(reader: StoreReader, chain: int, seqs: set[int]) -> Iterator[tuple[int, bytes]]:
-    first, last = min(seqs), max(seqs)
-    lines = reader.read_lines(chain, since=first - 1, limit=last - first + 1)
-    for seq, line in enumerate(lines, start=first):
-        if seq in seqs:
-            yield seq, line
-
-
-def _stream_table(reader: StoreReader, query: SearchQuery) -> Iterator[bytes]:
-    columns = (*_CSV_COLUMNS, "hash", "summary")
-    buffer = io.StringIO()
-    writer = csv.writer(buffer)
-    writer.writerow(columns)
-    for entries in _walk_entries(reader, query):
-        for entry in entries:
-            writer.writerow([_defuse_formula(str(entry[column])) for column in columns])
-        yield buffer.getvalue().encode()
-        buffer.seek(0)
-        buffer.truncate()
-
-
-def _stream_parquet(reader: StoreReader, query: SearchQuery) -> Iterator[bytes]:
-    """Yield a Parquet file; it is written to the disk first, because its index is at its end."""
-    entries = (decode_entry(line, body_required=False) for line in _stream_lines(reader, query))
-    with tempfile.TemporaryFile() as file:
-        export_parquet(entries, file)
-        file.seek(0)
-        while chunk := file.read(1 << 16):
-            yield chunk
-
-
-EXPORT_FORMATS: dict[str, tuple[str, Callable[[StoreReader, SearchQuery], Iterator[bytes]]]] = {
-    "jsonl": ("application/x-ndjson", _stream_lines),
-    "csv": ("text/csv; charset=utf-8", _stream_table),
-    "parquet": ("application/vnd.apache.parquet", _stream_parquet),
-}
-"""Format → its media type, and what streams it."""
-
-
-def _defuse_formula(text: str) -> str:
-    """Return a cell that no spreadsheet runs: what an agent wrote may begin like a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def list_events(call: ApiCall) -> Any:
@@ -262,7 +174,6 @@ def read_readiness(call: ApiCall) -> Any:
     return {"status": "ok"}
 
 
-_Q = {"q": "what to search for, such as `verdict:block since:7d`"}
 _PAGE = {"cursor": "from the page before", "limit": "at most this many"}
 
 ROUTES: tuple[ApiRoute, ...] = (
@@ -271,7 +182,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     *APPROVAL_ROUTES,
     *NOTIFICATION_ROUTES,
     ApiRoute("GET", "/v1/overview", read_overview, READERS, "decisions by hour", {"days": "how many days"}),
-    ApiRoute("GET", "/v1/sessions", list_sessions, READERS, "sessions, the last active first", _Q | _PAGE),
+    ApiRoute("GET", "/v1/sessions", list_sessions, READERS, "sessions, the last active first", QUERY_PARAMETER | _PAGE),
     ApiRoute("GET", "/v1/sessions/{chain}", read_session, READERS, "one session"),
     ApiRoute(
         "GET",
@@ -282,18 +193,10 @@ ROUTES: tuple[ApiRoute, ...] = (
         {"since": "after this entry", "limit": "at most this many"},
     ),
     ApiRoute("GET", "/v1/sessions/{chain}/verification", verify_session, READERS, "verify a session's chain"),
-    ApiRoute("GET", "/v1/entries", list_entries, READERS, "search entries, newest first", _Q | _PAGE),
+    ApiRoute("GET", "/v1/entries", list_entries, READERS, "search entries, newest first", QUERY_PARAMETER | _PAGE),
     ApiRoute("GET", "/v1/entries/{chain}/{seq}", read_entry, READERS, "one entry with its line"),
     ApiRoute("GET", "/v1/entries/{chain}/{seq}/replay", replay_entry, READERS, "replay an entry's decision"),
-    ApiRoute(
-        "GET",
-        "/v1/export",
-        export_entries,
-        AUDITORS,
-        "everything that is found",
-        _Q | {"format": "`jsonl`, `csv` or `parquet`"},
-        scope="export",
-    ),
+    *EXPORT_ROUTES,
     ApiRoute("GET", "/v1/events", list_events, AUDITORS, "what was done to this service", scope="export"),
     ApiRoute("GET", "/v1/openapi.json", read_openapi, ANYBODY, "this description"),
     ApiRoute("GET", "/metrics", read_metrics, ANYBODY, "counters for Prometheus"),
@@ -301,10 +204,6 @@ ROUTES: tuple[ApiRoute, ...] = (
     ApiRoute("GET", "/readyz", read_readiness, ANYBODY, "the database answers"),
 )
 """Every route but the pages, their files and the feed, which is a stream (`feed.py`)."""
-
-
-def _read_query(call: ApiCall) -> SearchQuery:
-    return parse_query(call.query.get("q", ""), call.service.clock.now())
 
 
 def _find_chain(call: ApiCall, reader: StoreReader) -> StoredChain:

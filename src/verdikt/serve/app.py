@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -22,12 +24,15 @@ from verdikt.serve.people import Person
 from verdikt.serve.request_body import MAX_BODY_BYTES, read_body
 from verdikt.serve.routes import ApiCall, ApiRoute, Forbidden, NotFound
 from verdikt.serve.service import Service
+from verdikt.serve.store_reader import StoreReader
 from verdikt.web.files import find_file, read_shell
 
 _LOGGER = logging.getLogger("verdikt.serve")
 
 WRITE_HEADER = "x-verdikt"
 """A header that no form and no other site's script can set; every write must carry it."""
+
+MAX_RECORDED_PATH = 200
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -58,6 +63,7 @@ def build_app(service: Service) -> ASGIApp:
     routes.append(Route("/static/{path:path}", _serve_file, methods=["GET"]))
     routes += [Route(route.path, _build_endpoint(service, route), methods=[route.method]) for route in ROUTES]
     routes.append(Route("/v1/feed", _build_feed(service), methods=["GET"]))
+    routes.append(Route("/{path:path}", _serve_unknown, methods=["GET"]))
     return _RequestFilter(Starlette(routes=routes), service)
 
 
@@ -119,6 +125,15 @@ async def _serve_shell(_: Request) -> Response:
     return Response(read_shell(), media_type="text/html; charset=utf-8", headers={"Cache-Control": "no-store"})
 
 
+async def _serve_unknown(request: Request) -> Response:
+    """Answer an address that is none of ours: with a page where a person reads it, which says so and leads on."""
+    if not request.headers.get("accept", "").startswith("text/html"):
+        return _build_error(404, "no such address")
+    response = await _serve_shell(request)
+    response.status_code = 404
+    return response
+
+
 async def _serve_file(request: Request) -> Response:
     file = find_file(request.path_params["path"])
     if file is None:
@@ -133,6 +148,7 @@ async def _serve_file(request: Request) -> Response:
 def _build_endpoint(service: Service, route: ApiRoute) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         if route.is_write and (problem := _find_forgery(service, request)):
+            await run_sync(_record_forgery, service, request)
             return _build_error(403, problem)
         body = await read_body(request) if route.is_write else b""
         if body is None:
@@ -153,8 +169,7 @@ def _handle_call(service: Service, route: ApiRoute, request: Request, body: byte
         if person is not None and (problem := _find_refusal(route, person)):
             if person.scopes is not None and route.is_write:
                 # A program that tries to vote or to change something is worth knowing of.
-                actor, path = f"token of {person.name}", request.url.path[:200]
-                service.people.record_event(person.organisation, actor, "refused", path, service.clock.now())
+                _record_refusal(service, person, request)
             return _build_error(403, problem)
         origin = request.headers.get("origin", "")
         call = ApiCall(service, person, request.path_params, request.query_params, body, request.cookies, origin)
@@ -170,6 +185,22 @@ def _handle_call(service: Service, route: ApiRoute, request: Request, body: byte
         _LOGGER.error("the store failed: %s", error)  # noqa: TRY400 - the message says it all
         return _build_error(503, "the database does not answer; the service's log has the reason")
     return result if isinstance(result, Response) else build_json_response(result)
+
+
+def _record_refusal(service: Service, person: Person, request: Request) -> None:
+    actor = person.name if person.scopes is None else f"token of {person.name}"
+    service.people.record_event(
+        person.organisation, actor, "refused", request.url.path[:MAX_RECORDED_PATH], service.clock.now()
+    )
+
+
+def _record_forgery(service: Service, request: Request) -> None:
+    """Record a write with the right of a person that no page of ours sent; without one, no record is theirs."""
+    # The request is refused, whatever becomes of the record.
+    with suppress(ServiceError):
+        person = _find_person(service, request)
+        if person is not None:
+            _record_refusal(service, person, request)
 
 
 def _find_person(service: Service, request: Request) -> Person | None:
@@ -202,14 +233,18 @@ def _find_forgery(service: Service, request: Request) -> str:
 
 
 def _build_feed(service: Service) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(request: Request) -> Response:
-        person = await run_sync(_find_person, service, request)
+    def open_reader(request: Request) -> StoreReader | None:
+        person = _find_person(service, request)
         if person is None or person.scopes is not None:
+            return None
+        return ApiCall(service, person, {}, request.query_params, b"", request.cookies).open_reader()
+
+    async def answer(request: Request) -> Response:
+        if await run_sync(open_reader, request) is None:
             return _build_error(401, "sign in first")
-        call = ApiCall(service, person, {}, request.query_params, b"", request.cookies)
         position = request.headers.get("last-event-id") or request.query_params.get("position", "")
         return StreamingResponse(
-            stream_feed(call, position),
+            stream_feed(partial(open_reader, request), position),
             media_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )

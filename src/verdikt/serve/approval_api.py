@@ -105,7 +105,9 @@ def list_keys(call: ApiCall) -> Any:
 
 def begin_key(call: ApiCall) -> Any:
     """Return what the browser needs to add a key."""
-    return call.service.security_keys.begin_registration(call.signed_in, call.origin, int(call.now))
+    options = call.service.security_keys.begin_registration(call.signed_in, call.origin, int(call.now))
+    call.record("begin_key", "")
+    return options
 
 
 def add_key(call: ApiCall) -> Any:

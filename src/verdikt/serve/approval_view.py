@@ -79,7 +79,7 @@ def describe_approval(row: RowMapping, votes: Sequence[RowMapping], person: Pers
     refusals = [find_vote_problem(need, own_vote) for need in needs]
     has_voted = any(vote.person == person.id for vote in cast_votes)
     names = ("id", "request", "session", "seq", "digest", "rule", "reason", "summary", "shape", "risk", "state")
-    times = ("asked", "expires", "decided", "not_after", "closed")
+    times = ("calls", "asked", "expires", "decided", "not_after", "closed")
     return {
         **{name: row[name] for name in (*names, *times)},
         "machine": row["machine_name"],

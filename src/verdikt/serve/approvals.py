@@ -110,6 +110,7 @@ class Approvals:
                 "asked": now,
                 # By the service's clock: that of the machine may be wrong.
                 "expires": now + (request.expires - request.asked),
+                "calls": request.calls,
             }
             added_id = connection.execute(
                 insert_for(self._database, table)
@@ -124,6 +125,10 @@ class Approvals:
             ).one()
             if earlier.digest != request.digest:
                 raise WireError("an approval with this id was asked about another call")
+            # A request that comes late again says less than what is known.
+            connection.execute(
+                update(table).where(table.c.id == earlier.id, table.c.calls < request.calls).values(calls=request.calls)
+            )
             return int(earlier.id), False
 
     def read_answers(self, machine: EnrolledMachine, requests: Sequence[str], now: int) -> dict[str, Any]:

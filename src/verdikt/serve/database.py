@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
 from verdikt.errors import ServiceError
 
@@ -110,6 +111,8 @@ def _translate_errors(engine: Engine) -> Iterator[None]:
     driver_error: type[Exception] = engine.dialect.loaded_dbapi.Error
     try:
         yield
+    except NoConnectionLeft as error:
+        raise ServiceError("every connection to the database is in use") from error
     except (DBAPIError, driver_error) as error:
         original = error.orig if isinstance(error, DBAPIError) else error
         reason = str(original).strip().splitlines()[0] if str(original or "").strip() else type(error).__name__

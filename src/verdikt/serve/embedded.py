@@ -110,7 +110,13 @@ class EmbeddedService(AbstractContextManager["EmbeddedService"]):
     def run(self, on_start: Callable[[], None] | None = None) -> None:
         """Serve until the process is told to end; new lines of the log are imported every second."""
         config = uvicorn.Config(
-            build_app(self.service), http="httptools", lifespan="off", log_level="warning", server_header=False
+            build_app(self.service),
+            http="httptools",
+            lifespan="off",
+            log_level="critical",
+            server_header=False,
+            # An open page never ends its feed by itself.
+            timeout_graceful_shutdown=1,
         )
         self._server = uvicorn.Server(config)
         ended = threading.Event()

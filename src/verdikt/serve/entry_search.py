@@ -230,7 +230,7 @@ def _is_no_canary(
 
 def _needs_entries(query: SearchQuery) -> bool:
     """Return whether sessions cannot be selected by their own row alone."""
-    return bool(query.words or query.codes or query.patterns.keys() & {"guard", "tool", "effect"})
+    return bool(query.words or query.codes or query.entries or query.patterns.keys() & {"guard", "tool", "effect"})
 
 
 def _build_chain_conditions(query: SearchQuery) -> list[ColumnElement[bool]]:
@@ -263,6 +263,8 @@ def _build_conditions(organisation: int, query: SearchQuery, entry: Table) -> li
             matching = or_(*(_match(texts, pattern, name) for pattern in query.patterns[name]))
             conditions.append(entry.c[name].in_(select(schema.word.c.id).where(matching)))
     conditions += [entry.c.summary.ilike(f"%{escape_like(word)}%", escape="\\") for word in query.words]
+    if query.entries:
+        conditions.append(tuple_(entry.c.chain, entry.c.seq).in_(query.entries))
     if query.since is not None:
         conditions.append(entry.c.ts >= query.since)
     if query.until is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 from anyio.to_thread import run_sync
@@ -13,24 +13,35 @@ from verdikt.serve.entry_search import parse_cursor
 from verdikt.serve.json_response import encode_json
 
 if TYPE_CHECKING:
-    from verdikt.serve.routes import ApiCall
+    from verdikt.serve.store_reader import StoreReader
 
 POLL_SECONDS = 0.6
 KEEP_ALIVE_SECONDS = 15
 MAX_MESSAGE_ENTRIES = 200
 MAX_STREAM_SECONDS = 3600
-"""After this time the browser connects again, with a cookie that is checked again."""
+"""After this time the browser connects again."""
+CHECK_SECONDS = 6
+"""How often the login is looked at: a stolen cookie shows nothing for longer than this after it was ended."""
 
 
-async def stream_feed(call: ApiCall, position: str) -> AsyncIterator[bytes]:
-    """Yield events from a position on, or from now when it is empty. Each event's id is the position after it."""
-    reader = await run_sync(call.open_reader)
+async def stream_feed(open_reader: Callable[[], StoreReader | None], position: str) -> AsyncIterator[bytes]:
+    """Yield events from a position on, or from now when it is empty. Each event's id is the position after it.
+
+    `open_reader` gives what the person sees, None when their login has ended; it is asked again every few seconds.
+    """
+    reader = await run_sync(open_reader)
+    if reader is None:
+        return
     if not position or not _is_position(position):
         position = await run_sync(reader.read_feed_position)
     yield _format_event(position, [])
-    silent, total = 0.0, 0.0
+    silent, total, checked_at = 0.0, 0.0, 0.0
     while total < MAX_STREAM_SECONDS:
         try:
+            if total - checked_at >= CHECK_SECONDS:
+                reader, checked_at = await run_sync(open_reader), total
+            if reader is None:
+                return
             following, entries = await run_sync(reader.read_feed, position, MAX_MESSAGE_ENTRIES)
         except ServiceError:
             # The database may be restarting: the browser connects again and continues from its position.

@@ -86,8 +86,3 @@ class JobQueue:
         query = select(func.count()).where(table.c.organisation == organisation, table.c.kind == kind)
         with self._database.begin_read() as connection:
             return bool(connection.execute(query).scalar_one())
-
-    def count_waiting(self) -> int:
-        """Return how many jobs there are, those that failed for good included."""
-        with self._database.begin_read() as connection:
-            return int(connection.execute(select(func.count()).select_from(schema.job)).scalar_one())

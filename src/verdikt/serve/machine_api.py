@@ -174,7 +174,7 @@ class MachineApi:
     async def receive_status(self, machine: EnrolledMachine, body: bytes) -> Response:
         """Remember what a machine says of itself."""
         status = parse_status(parse_json(body))
-        await run_sync(self.service.machines.record_status, machine.id, status, self.service.clock.now())
+        await run_sync(self.service.machines.record_status, machine, status, self.service.clock.now())
         return build_json_response({})
 
 
@@ -184,7 +184,7 @@ MACHINE_ROUTES: tuple[MachineRoute, ...] = (
     MachineRoute("POST", "/v1/enrol/device/state", MachineApi.read_device, "whether it was confirmed", is_signed=False),
     MachineRoute("POST", "/v1/entries", MachineApi.receive_entries, "lines of a log, compressed with zstd"),
     MachineRoute("GET", "/v1/heads", MachineApi.read_heads, "how far each session is stored"),
-    MachineRoute("POST", "/v1/status", MachineApi.receive_status, "version, what was not sent, hosts that are wired"),
+    MachineRoute("POST", "/v1/status", MachineApi.receive_status, "how the machine is: version, policy, faults"),
     MachineRoute("POST", "/v1/approvals", receive_request, "an approval that people are asked for"),
     MachineRoute("POST", "/v1/approval-answers", answer_requests, "what people answered; waits for a change"),
     MachineRoute("POST", "/v1/approval-outcomes", receive_outcome, "an approval was used, or is no longer needed"),

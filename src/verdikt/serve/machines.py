@@ -34,6 +34,8 @@ class EnrolledMachine(NamedTuple):
 
     id: int
     organisation: int
+    signed_at: int = 0
+    """When it signed the request, by the service's clock; 0 when there is none."""
 
 
 class Machines:
@@ -82,21 +84,20 @@ class Machines:
         with self._database.begin_read_of(organisation) as connection:
             return frozenset(connection.execute(query).scalars())
 
-    def record_status(self, machine: int, status: MachineStatus, now: float) -> None:
-        """Remember when a machine was last heard of, and what it said of itself."""
+    def record_status(self, machine: EnrolledMachine, status: MachineStatus, now: float) -> None:
+        """Remember when a machine was last heard of, and what it said of itself; an older report changes nothing."""
         table = schema.machine
         with self._database.begin_write() as connection:
             stored = connection.execute(
-                select(table.c.status).where(table.c.id == machine).with_for_update()
+                select(table.c.status).where(table.c.id == machine.id).with_for_update()
             ).scalar_one()
+            kept = merge_status(json.loads(stored), status, machine.signed_at)
+            if kept is None:
+                return
             connection.execute(
                 update(table)
-                .where(table.c.id == machine)
-                .values(
-                    seen=int(now * _MICROSECONDS),
-                    version=status.version,
-                    status=json.dumps(merge_status(json.loads(stored), status)),
-                )
+                .where(table.c.id == machine.id)
+                .values(seen=int(now * _MICROSECONDS), version=status.version, status=json.dumps(kept))
             )
 
 
@@ -122,7 +123,7 @@ def verify_request(
         key.load().verify(bytes.fromhex(signature.signature), message)
     except (InvalidSignature, ValueError):
         raise Unauthorized("the signature of this request is wrong") from None
-    return EnrolledMachine(signature.machine, key.organisation)
+    return EnrolledMachine(signature.machine, key.organisation, signature.time)
 
 
 def insert_machine(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt import __version__
 from verdikt.errors import WireError
+from verdikt.serve.exports import list_formats
 from verdikt.serve.json_response import build_json_response
 from verdikt.serve.oidc_errors import SignInRefused
 from verdikt.serve.people import COOKIE_SECONDS, SEE_ALL
@@ -35,7 +36,7 @@ def sign_in(call: ApiCall) -> Response:
 
 def list_methods(call: ApiCall) -> Any:
     """Return how people can sign in here."""
-    return {"oidc": call.service.oidc is not None}
+    return {"oidc": call.service.oidc is not None, "is_local": call.service.is_local}
 
 
 def begin_oidc(call: ApiCall) -> Response:
@@ -106,6 +107,8 @@ def read_me(call: ApiCall) -> Any:
         "roles": sorted(person.roles),
         "groups": sorted(person.groups),
         "sees_all": bool(person.roles & SEE_ALL),
+        "exports": list_formats(person),
+        "is_local": call.service.is_local,
         "version": __version__,
     }
 

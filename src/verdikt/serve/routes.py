@@ -11,6 +11,7 @@ from starlette.responses import Response
 from verdikt.errors import ServiceError, WireError
 from verdikt.model.canonical_json import parse_json
 from verdikt.serve.people import SEE_ALL, Person
+from verdikt.team.search_query import SearchQuery, parse_query
 
 if TYPE_CHECKING:
     from verdikt.serve.service import Service
@@ -23,6 +24,9 @@ AUDITORS = frozenset({"auditor", "admin"})
 ADMINS = frozenset({"admin"})
 OWNERS = frozenset({"developer", "admin"})
 ANYBODY: frozenset[str] = frozenset()
+
+QUERY_PARAMETER = {"q": "what to search for, such as `verdict:block since:7d`"}
+"""The parameter of every route that searches."""
 
 
 class NotFound(ServiceError):
@@ -90,6 +94,10 @@ class ApiCall:
         if not isinstance(body, dict):
             raise WireError("expected a JSON object")
         return body
+
+    def read_query(self) -> SearchQuery:
+        """Return what the query searches for."""
+        return parse_query(self.query.get("q", ""), self.now)
 
     def read_number(self, name: str, default: int, maximum: int) -> int:
         """Return a number of the query."""

@@ -290,6 +290,8 @@ approval = Table(
     Column("decided", BigInteger),
     Column("not_after", BigInteger),
     Column("closed", BigInteger),
+    # How often the agent made the call while it waited.
+    Column("calls", Integer, nullable=False, server_default="1"),
     UniqueConstraint("machine", "request"),
     Index("approval_by_state", "organisation", "state", "asked"),
 )

@@ -79,6 +79,11 @@ class Service:
         """The name of the cookie that binds a sign-in at the identity provider to the browser that began it."""
         return "__Host-verdikt-flow" if self.is_secure else "verdikt_flow"
 
+    @property
+    def is_local(self) -> bool:
+        """Return whether it shows one machine's own log to its person: other people and machines cannot come in."""
+        return self.replay_line is not None
+
     def now_microseconds(self) -> int:
         """Return the time as stores have it."""
         return int(self.clock.now() * 1_000_000)

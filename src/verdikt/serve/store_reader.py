@@ -52,6 +52,10 @@ class MachineRow(NamedTuple):
     problems: int
     lost_hosts: list[str]
     """Hosts that called the machine's hook and no longer do."""
+    policy: str
+    """Digest of its policy outside of projects."""
+    faults: list[str]
+    """What `verdikt doctor` finds at fault there."""
 
 
 class StoredChain(NamedTuple):
@@ -251,4 +255,6 @@ def _build_machine_row(row: dict[str, Any]) -> MachineRow:
         unsent=status.get("unsent", 0),
         problems=status.get("problems", 0),
         lost_hosts=status.get("lost", []),
+        policy=status.get("policy", ""),
+        faults=status.get("faults", []),
     )

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from verdikt.serve.oidc import OidcSettings
 
 ORGANISATION = "default"
+GRACE_SECONDS = 5
+"""How long requests may take to end when the process shall; a page's feed and a machine's long poll never hurry."""
 _SHARDS = 1024
 _GC_THRESHOLDS = (20_000, 20, 20)
 
@@ -89,6 +91,7 @@ class TeamService(AbstractContextManager["TeamService"]):
             proxy_headers=False,
             timeout_keep_alive=30,
             limit_concurrency=2000,
+            timeout_graceful_shutdown=GRACE_SECONDS,
         )
         # What is slow to import comes before the event loop, whose other tasks it would hold.
         config.load()

@@ -7,7 +7,7 @@ from verdikt.shell.command import UNKNOWN
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.escape_sequences import decode_escapes
 from verdikt.shell.option_parser import parse_options
-from verdikt.shell.redirection import read_contents
+from verdikt.shell.redirection import read_contents, resolve_path
 
 _STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
 # These look at a program in which what stands between quotes is blank.
@@ -17,7 +17,7 @@ _GETLINE_PIPE = compile_lazily(r'(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+(
 # A file is a string, a name, or a concatenation between parentheses.
 _FILE = r'(?P<expression>"[ ]*"|\([^()]*\)|[A-Za-z_]\w*(?:\["[ ]*"\])?)'
 _GETLINE_FILE = compile_lazily(rf"\bgetline\b[ \t]*(?:[A-Za-z_]\w*[ \t]*)?<[ \t]*{_FILE}")
-_PRINT_REDIRECT = compile_lazily(rf"\bprintf?\b[^;{{}}\n>]*>>?[ \t]*{_FILE}")
+_PRINT_REDIRECT = compile_lazily(rf"\bprintf?\b(?P<text>[^;{{}}\n>]*)>>?[ \t]*{_FILE}")
 # gawk: what is printed into `/inet/tcp/0/host/port`, or into a shell.
 _PRINT_TARGET = compile_lazily(r'\bprintf?\b(?P<text>[^;{}\n|]{0,2000})\|&?[ \t]*(?P<expression>"[ ]*"|[A-Za-z_]\w*)')
 _GETLINE_NAME = compile_lazily(r'(?P<expression>"[ ]*")[ \t]*\|&?[ \t]*getline[ \t]+(?P<name>[A-Za-z_]\w*)')
@@ -78,6 +78,10 @@ def _trace_program(call: CommandCall, program: str, variables: dict[str, str]) -
         # `print (a > b)` compares.
         if path.strip(UNKNOWN):
             call.record_write(path)
+            text = _evaluate_concatenation(program[slice(*match.span("text"))], variables)
+            call.scope.record_file(
+                resolve_path(call.walker, path, call.scope), f"{text}\n" if text and UNKNOWN not in text else None
+            )
 
 
 def _trace_connections(call: CommandCall, program: str, blank: str, variables: dict[str, str]) -> None:

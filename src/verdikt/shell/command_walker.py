@@ -18,6 +18,8 @@ from verdikt.shell.word_expansion import Expander, to_plain_word
 
 # A loop inside a loop multiplies commands; beyond this the answer would take seconds and tell nothing new.
 _MAX_COMMANDS = 20_000
+_MAX_READINGS = 100
+"""Ways to read unlisted options that are walked besides the plain one, in the whole text."""
 _VARIABLE_NAME = compile_lazily(r"[A-Za-z_]\w*")
 _PROGRAM_NAME = compile_lazily(r"[a-z][a-z0-9_-]*")
 _ARITHMETIC_ASSIGNMENT = compile_lazily(
@@ -78,7 +80,13 @@ class CommandWalker(Expander):
         self.exit_traps: list[tuple[CommandCall, str]] = []  # what `trap … EXIT` keeps for the end
         self._uncalled_functions: dict[int, tuple[FunctionDefinition, Scope, Frame]] = {}
         self._parse_cache: dict[str, Statement] = {}
+        self._reading_count = 0
         self._current_frame = _OUTERMOST_FRAME  # the circumstances of the words being expanded
+
+    def spend_reading_budget(self) -> bool:
+        """Whether one more way to read the options of a command may be walked."""
+        self._reading_count += 1
+        return self._reading_count <= _MAX_READINGS
 
     @property
     def has_no_file_execution(self) -> bool:
@@ -232,7 +240,10 @@ class CommandWalker(Expander):
         if readers and output is None:
             output = redirection.read_copied_contents(self, len(self.drafts) - 1, scope)
         for reader in readers:
-            reader.walk_shell_text(UNKNOWN if output is None else output, inherit_stdin=False)
+            if output is None:
+                reader.record_code("shell", UNKNOWN)
+            else:
+                reader.walk_shell_text(output, inherit_stdin=False)
         return ""
 
     def _walk_replacement(self, name: str, call: CommandCall, source_words: list[str]) -> "_Replacement | None":

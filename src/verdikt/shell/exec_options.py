@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from shlex import quote
 
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role, find_variable_kind
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
@@ -34,14 +34,6 @@ _MAX_PROGRAM_LENGTH = 100_000
 _MAX_SETTINGS_LINES = 400
 _REDIRECTED_COPY = compile_lazily(r"^\|\s*")
 
-COMMAND_VARIABLES = frozenset(
-    ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR")
-) | {
-    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS",
-    "SUDO_ASKPASS", "LESSOPEN", "LESSCLOSE",
-    "BROWSER", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "PROMPT_COMMAND", "HGEDITOR", "KUBE_EDITOR",
-}  # fmt: skip
-"""Variables whose value other programs run."""
 _PROMPTS = frozenset(("PS0", "PS1", "PS2", "PS4"))
 """Variables whose value the shell expands again, with the commands in it."""
 
@@ -192,24 +184,41 @@ def trace_queued_input(call: CommandCall) -> str | None:
 _WINDOW_OPENERS = find_role("window_opener")
 _TYPING_COMMANDS = frozenset(("send-keys", "send", "stuff"))
 _WINDOW_COMMANDS = frozenset(
-    ("new-session", "new", "new-window", "neww", "split-window", "splitw", "run-shell", "respawn-pane", "popup")
+    "new-session new new-window neww split-window splitw respawn-pane respawnp respawn-window respawnw display-popup "
+    "popup run-shell run pipe-pane pipep if-shell if".split()
 )
+_BRANCHING_COMMANDS = frozenset(("if-shell", "if"))
+"""Commands that run a shell command, and then commands of the multiplexer itself."""
+_COMMAND_SEPARATORS = frozenset((";", "\\;"))
 
 
-def trace_multiplexer(call: CommandCall) -> str | None:
-    """Walk what `tmux` and `screen` start in a new window, or type into one."""
+def trace_multiplexer(call: CommandCall) -> None:
+    """Walk what `tmux` and `screen` start in a new window, or type into one; `;` as a word begins another command."""
     words = [word.text for word in call.words]
-    place = next((place for place, word in enumerate(words) if word in _TYPING_COMMANDS | _WINDOW_COMMANDS), 0)
-    if words[place] in _TYPING_COMMANDS:
+    start = 0
+    for place in [index for index, word in enumerate(words) if word in _COMMAND_SEPARATORS] + [len(words)]:
+        for text in _list_window_texts(call.name, words[start:place]):
+            call.walk_shell_text(text, inherit_stdin=False)
+        start = place + 1
+
+
+def _list_window_texts(name: str, words: list[str]) -> list[str]:
+    """Return what one command of a multiplexer hands to a shell."""
+    place = next((place for place, word in enumerate(words) if word in _TYPING_COMMANDS | _WINDOW_COMMANDS), None)
+    if place is None:
+        if name not in _WINDOW_OPENERS or "-X" in words:
+            return []
+        texts = [_join_command_words(_skip_options(words[1:], "-S -t -h -T -c -p -L -s -dmS -DmS -dRS -dS"))]
+    elif words[place] in _TYPING_COMMANDS:
         typed = _skip_options(words[place + 1 :], "-t -N")
-        text = " ".join("\n" if key in ("Enter", "C-m", "KPEnter") else key for key in typed)
-    elif place:
-        text = _join_command_words(_skip_options(words[place + 1 :], "-t -s -n -c -e -F -x -y -l -p"))
-    elif call.name in _WINDOW_OPENERS and "-X" not in words:
-        text = _join_command_words(_skip_options(words[1:], "-S -t -h -T -c -p -L -s -dmS -DmS -dRS -dS"))
+        texts = [" ".join("\n" if key in ("Enter", "C-m", "KPEnter") else key for key in typed)]
     else:
-        return None
-    return call.walk_shell_text(text, inherit_stdin=False) if text else None
+        popup_options = " -d -h -w" if words[place].endswith("popup") else ""
+        operands = _skip_options(words[place + 1 :], f"-t -s -n -c -e -F -x -y -l -p{popup_options}")
+        texts = [_join_command_words(operands)]
+        if words[place] in _BRANCHING_COMMANDS:
+            texts = [*operands[:1], *(f"{name} {command}" for command in operands[1:])]
+    return [text for text in texts if text]
 
 
 def _join_command_words(words: list[str]) -> str:
@@ -240,14 +249,14 @@ def trace_exported_variables(call: CommandCall) -> None:
     """Walk the variables of `export GIT_SSH_COMMAND='…'`, which later programs run."""
     for word in call.words[1:]:
         name, _, value = word.text.partition("=")
-        if name in COMMAND_VARIABLES and value and value != UNKNOWN:
+        if find_variable_kind(name) == "command" and value and value != UNKNOWN:
             call.walk_shell_text(_REDIRECTED_COPY.sub("", value), label=name, inherit_stdin=False)
 
 
 def trace_command_variables(call: CommandCall) -> None:
     """Walk the variables that the command itself runs: `GIT_SSH_COMMAND='…' git fetch`."""
     for name, word in call.assignments:
-        if name in COMMAND_VARIABLES and word.text and word.text != UNKNOWN:
+        if find_variable_kind(name) == "command" and word.text and word.text != UNKNOWN:
             call.walk_shell_text(_REDIRECTED_COPY.sub("", word.text), label=name, inherit_stdin=False)
         # Bash expands the prompt before it prints it: `PS4='$(rm x)' bash -x script` runs `rm`.
         elif name in _PROMPTS and ("$(" in word.text or "`" in word.text):

@@ -6,7 +6,7 @@ from verdikt.knowledge import find_role
 from verdikt.shell.command import Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.option_parser import parse_options, parse_permuted_options
-from verdikt.shell.redirection import find_written_file, resolve_path
+from verdikt.shell.redirection import STDIN_NAMES, find_written_file, resolve_path
 
 _SAVING_DOWNLOADERS = find_role("saving_downloader")
 # A copy of a program keeps its abilities under a name that no rule knows.
@@ -57,6 +57,19 @@ def trace_tee(call: CommandCall) -> str | None:
                 continue
             call.scope.record_file(path, previous_text + stdin if previous_text and stdin else stdin)
     return call.frame.stdin
+
+
+def trace_block_copy(call: CommandCall) -> str | None:
+    """Record that what `dd of=b` reads from its input, or from `if=a`, is in the file."""
+    value_by_name = {name: value for name, _, value in (word.text.partition("=") for word in call.words[1:])}
+    if target := value_by_name.get("of"):
+        path = resolve_path(call.walker, target, call.scope)
+        source = value_by_name.get("if", "")
+        if source and source not in STDIN_NAMES:
+            call.walker.copied_paths[path] = resolve_path(call.walker, source, call.scope)
+        else:
+            call.scope.record_file(path, call.frame.stdin)
+    return None
 
 
 def trace_download(call: CommandCall) -> str | None:

@@ -47,6 +47,7 @@ _COMMAND_OPTIONS = {
     "ls-remote": "--upload-pack --exec",
     "fetch-pack": "--exec --upload-pack",
     "push": "--receive-pack --exec",
+    "send-pack": "--receive-pack --exec",
     "send-email": "--to-cmd --cc-cmd --header-cmd --sendmail-cmd",
     "filter-branch": (
         "--env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter --tag-name-filter "
@@ -88,16 +89,38 @@ _INERT_SUBCOMMANDS = frozenset(
     "reflog",
 }
 """Subcommands that run nothing named by their words."""
-_COMMAND_WORD_PREFIXES = {verb: (*options.split(), "ext::") for verb, options in _COMMAND_OPTIONS.items()}
-"""Prefixes of the words that make such a subcommand run something."""
+_MIN_ABBREVIATION = len("--e")
+"""git accepts the beginning of a long option, if only one has it: of `push`, `--e` is `--exec`."""
 
 
 def is_inert_subcommand(subcommand: str, words: list[Word]) -> bool:
     """Whether a subcommand with these words runs nothing that they name."""
     return subcommand in _INERT_SUBCOMMANDS or (
-        subcommand in _COMMAND_WORD_PREFIXES
-        and not any(word.text.startswith(_COMMAND_WORD_PREFIXES[subcommand]) for word in words)
+        subcommand in _COMMAND_OPTIONS and not _names_command(_COMMAND_OPTIONS[subcommand].split(), words)
     )
+
+
+def _names_command(names: list[str], words: list[Word]) -> bool:
+    """Whether one of the words is an option whose value is a command, or an address that is one."""
+    return any(
+        word.text.startswith("ext::") or (word.text[:1] == "-" and _match_option(names, word.text) is not None)
+        for word in words
+    )
+
+
+def _match_option(names: list[str], text: str) -> str | None:
+    """Return the value in the same word as one of the options, empty if it is the next word; None for other words.
+
+    Besides `-x cmd` and `--exec=cmd` that is `-xcmd`, `-yx cmd` and `--exe cmd`.
+    """
+    if text[:2] == "--":
+        option, _, value = text.partition("=")
+        is_meant = len(option) >= _MIN_ABBREVIATION and any(name.startswith(option) for name in names)
+        return value if is_meant else None
+    for name in names:
+        if name[1] != "-" and (place := text.find(name[1], 1)) > 0:
+            return text[place + 1 :].removeprefix("=")
+    return None
 
 
 def is_inert_git_command(words: list[Word]) -> bool:
@@ -111,8 +134,7 @@ def is_inert_git_command(words: list[Word]) -> bool:
         return sum(word.text[:1] != "-" or word.text[:1] == "!" for word in words[2:]) < 2
     if verb == "bisect" and len(words) > 2 and words[2].text == "run":
         return False
-    prefixes = _COMMAND_WORD_PREFIXES.get(verb, ("ext::",))
-    return not any(word.text.startswith(prefixes) for word in words)
+    return not _names_command(_COMMAND_OPTIONS.get(verb, "").split(), words[2:])
 
 
 def trace_git(call: CommandCall) -> str | None:
@@ -223,19 +245,14 @@ def _trace_subcommand_options(call: CommandCall, subcommand: str, words: list[Wo
     names = _COMMAND_OPTIONS.get(subcommand, "").split()
     for index in range(1, len(words) if names else 0):
         text = words[index].text
-        for name in names:
-            value = None
-            if text == name and index + 1 < len(words):
-                value = words[index + 1].text
-            elif text.startswith(name + "="):
-                value = text[len(name) + 1 :]
-            elif name == "-O" and text.startswith("-O") and len(text) > 2:
-                value = text[2:]
-            if value:
-                call.walk_shell_text(
-                    value,
-                    label=f"git {subcommand}",
-                    repeated=subcommand in ("rebase", "filter-branch"),
-                    scope=scope,
-                    inherit_stdin=False,
-                )
+        value = _match_option(names, text) if text[:1] == "-" else None
+        if value == "" and index + 1 < len(words):
+            value = words[index + 1].text
+        if value:
+            call.walk_shell_text(
+                value,
+                label=f"git {subcommand}",
+                repeated=subcommand in ("rebase", "filter-branch"),
+                scope=scope,
+                inherit_stdin=False,
+            )

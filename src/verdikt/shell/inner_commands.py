@@ -39,7 +39,42 @@ def trace_inner_commands(call: CommandCall) -> str | None:
     output: object = None
     for tracer in tracers:
         output = tracer.trace(call)
+    if tracers and len(call.words) > 3 and call.words[1].text[:1] == "-":
+        _trace_other_readings(call, tracers)
     return output if isinstance(output, str) else None
+
+
+def _trace_other_readings(call: CommandCall, tracers: tuple[CommandTracer, ...]) -> None:
+    """Walk what a command runs if options before its first operand, which the record does not list, take values."""
+    words, frame = call.words, call.frame
+    for other_words in _list_other_readings(words, call.name):
+        # Readings multiply where one wrapper runs another: a line of two hundred letters had millions.
+        if not call.walker.spend_reading_budget():
+            call.walker.add_problem("its options can be read in too many ways")
+            break
+        call.words, call.frame = other_words, frame.as_conditional()
+        for tracer in tracers:
+            # That one reads unlisted options both ways itself.
+            if tracer.trace is not trace_subcommand:
+                tracer.trace(call)
+    call.words, call.frame = words, frame
+
+
+def _list_other_readings(words: list[Word], name: str) -> list[list[Word]]:
+    """Return the words without the unlisted options, for each word that is the first operand in some reading."""
+    runner = find_runner(name)
+    known_words, readings, at = words[:1], [], 1
+    while runner is not None and at + 1 < len(words) and words[at].text[:1] == "-" and words[at].text != "--":
+        option, step = words[at].text, 1
+        if option[:2] != "--" or "=" in option or option in runner.known_options:
+            step += option in runner.valued_options
+            known_words = [*known_words, *words[at : at + step]]
+        elif words[at + 1].text[:1] != "-":
+            readings.append([*known_words, *words[at + 1 :]])
+            step += 1
+        at += step
+    # The first of them is what the plain reading finds: no option takes a value.
+    return [*readings[1:], [*known_words, *words[at:]]] if readings else []
 
 
 def _trace_possible_wrapper(call: CommandCall) -> None:
@@ -135,6 +170,7 @@ _FILE_WRITERS: dict[str, CommandTracer] = {
     # What these write matters to a later command only, and the caller checks that there is none.
     "copy": CommandTracer(file_writers.trace_copy, bool),
     "tee": CommandTracer(file_writers.trace_tee, bool),
+    "block_copy": CommandTracer(file_writers.trace_block_copy, bool),
     "download": CommandTracer(file_writers.trace_download, bool),
 }
 _TRACERS: dict[str, CommandTracer] = {

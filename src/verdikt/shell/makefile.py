@@ -129,8 +129,10 @@ def trace_make(call: CommandCall) -> str | None:
     value_by_option = {option: value for option, value in options if value is not None}
     scope = call.create_directory_scope(value_by_option.get("-C") or value_by_option.get("--directory"))
     text = _read_makefile(call, value_by_option, scope)
-    if "--eval" in value_by_option:
-        text = f"{value_by_option['--eval'].text}\n{text or ''}"
+    for option, lines in value_by_option.items():
+        # `--eva=…`: make reads its options as getopt_long does.
+        if len(option) > len("--e") and "--eval".startswith(option):
+            text = f"{lines.text}\n{text or ''}"
     if text is None:
         return None
     text = _add_included_files(call, text, scope)

@@ -66,6 +66,8 @@ class Runner(NamedTuple):
     interpreter: Interpreter | None
     exec_options: tuple[ExecOption, ...]
     shell_lines: tuple[str, ...]  # prefixes of lines that it hands to a shell, from its arguments or its input
+    valued_options: frozenset[str]  # those of the program itself that take the next word as their value
+    known_options: frozenset[str]  # those that its record lists for the program itself
     option_variable: str  # a variable whose words count as options
     trace: str  # the function that finds what it runs, where a row can't say it
 
@@ -99,6 +101,8 @@ def find_runner(name: str) -> Runner | None:
         None if code is None else Interpreter(**code),
         tuple(ExecOption(**row) for row in record.get("exec", ())),
         tuple(record.get("lines", ())),
+        frozenset(valued.split()),
+        frozenset(f"{record.get('flags', '')} {record.get('glued', '')} {valued}".split()),
         record.get("option_variable", ""),
         record.get("trace", ""),
     )

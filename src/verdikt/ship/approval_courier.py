@@ -12,14 +12,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from verdikt.errors import LedgerError, ServiceError
-from verdikt.ledger.approvals import (
-    describe_request,
-    list_announced,
-    mark_submitted,
-    read_request_state,
-    record_approval,
-    withdraw_request,
-)
+from verdikt.ledger.approval_outbox import list_announced, mark_submitted, withdraw_request
+from verdikt.ledger.approvals import count_calls, describe_request, read_request_state, record_approval
 from verdikt.model.approval import ApprovalState, parse_need
 from verdikt.ship.service_client import Refused
 from verdikt.team.approval_wire import build_request_fields, encode_grant, find_grant_problem
@@ -90,7 +84,8 @@ class ApprovalCourier:
     source: AnswerSource
     problems: dict[str, str] = field(default_factory=dict)
     """Request → why its answer was not taken."""
-    _submitted: set[str] = field(default_factory=set)
+    _submitted: dict[str, int] = field(default_factory=dict)
+    """Request → how often its call had been made when the source was told."""
 
     def deliver(self, wait_seconds: float = 0.0) -> bool:
         """Send what is asked, take what was answered, report what was used; return whether something still waits."""
@@ -114,8 +109,9 @@ class ApprovalCourier:
         return True
 
     def _submit_request(self, session: str, id: str) -> bool:
-        """Send a request that was not sent yet; return whether an answer can be waited for."""
-        if id in self._submitted:
+        """Send a request that was not sent yet or was repeated; return whether an answer can be waited for."""
+        calls = count_calls(self.store, session, id)
+        if self._submitted.get(id) == calls:
             return True
         request = describe_request(self.store, session, id)
         if request is None:
@@ -131,14 +127,14 @@ class ApprovalCourier:
             self.problems[id] = str(error)
             withdraw_request(self.store.home, id)
             return False
-        self._submitted.add(id)
-        mark_submitted(self.store.home, session, id)
+        self._submitted[id] = calls
+        mark_submitted(self.store.home, id)
         return True
 
     def _end_request(self, id: str, state: ApprovalState) -> None:
         self.source.report(id, state)
         withdraw_request(self.store.home, id)
-        self._submitted.discard(id)
+        self._submitted.pop(id, None)
 
     def _take_answer(self, session: str, id: str, answer: Mapping[str, Any], offset: float) -> None:
         """Write an answer into the log after holding it against the request."""

@@ -16,6 +16,7 @@ MAX_NEEDS = 10
 MAX_TEXTS_BYTES = 64 << 10
 MAX_SUMMARY_CHARS = 300
 _MAX_TIME = 2**40
+_MAX_CALLS = 2**31 - 1
 
 # Domain separation: no other signature of the service is one of a grant.
 _DOMAIN = b"verdikt approval grant v1\n"
@@ -40,6 +41,8 @@ class ApprovalRequest:
     risk: int
     asked: int
     expires: int
+    calls: int = 1
+    """How often the call was made while it waited."""
 
     @property
     def session(self) -> str:
@@ -103,6 +106,9 @@ def parse_request(fields: Any) -> ApprovalRequest:
         raise WireError("expected an id of letters and digits")
     if not (0 < fields["asked"] < fields["expires"] < _MAX_TIME) or not 0 < fields["seq"] < 2**53:
         raise WireError("expected times and a number")
+    calls = fields.get("calls", 1)
+    if type(calls) is not int or not 0 < calls <= _MAX_CALLS:
+        raise WireError("expected how often the call was made")
     _check_document(document, fields["digest"])
     return ApprovalRequest(
         id=id,
@@ -115,6 +121,7 @@ def parse_request(fields: Any) -> ApprovalRequest:
         risk=RISKS.get(fields["dominant"], 0),
         asked=fields["asked"],
         expires=fields["expires"],
+        calls=calls,
     )
 
 

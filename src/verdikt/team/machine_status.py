@@ -1,4 +1,4 @@
-"""What a machine says of itself beside its log: version, what it could not send, which hosts call its hook."""
+"""What a machine says of itself beside its log: version, policy, what is at fault, what it could not send."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from verdikt.errors import WireError
 
 MAX_TEXT_CHARS = 100
-MAX_HOSTS = 50
+MAX_NAMES = 50
 _MAX_COUNT = 2**53 - 1
 
 
@@ -24,10 +24,15 @@ class MachineStatus:
     """Sessions that cannot be sent to their end."""
     hosts: tuple[str, ...] | None = None
     """The hosts whose settings, for all of the user's projects, name the hook."""
+    policy: str = ""
+    """Digest of the policy that is in force outside of projects; empty when it has a fault."""
+    faults: tuple[str, ...] = ()
+    """Names of what `verdikt doctor` finds at fault: clients, the wrapper, the policy."""
 
     def to_record(self) -> dict[str, Any]:
         """Return the report as it is sent."""
-        record = {"version": self.version, "unsent": self.unsent, "problems": self.problems}
+        counts = {"unsent": self.unsent, "problems": self.problems}
+        record = {"version": self.version, **counts, "policy": self.policy, "faults": list(self.faults)}
         return record if self.hosts is None else {**record, "hosts": list(self.hosts)}
 
 
@@ -38,25 +43,34 @@ def parse_status(fields: Any) -> MachineStatus:
     counts = {name: fields.get(name, 0) for name in ("unsent", "problems")}
     if any(type(count) is not int or not 0 <= count <= _MAX_COUNT for count in counts.values()):
         raise WireError("expected numbers of what was not sent")
-    hosts = fields.get("hosts")
-    if hosts is not None and (
-        not isinstance(hosts, list) or len(hosts) > MAX_HOSTS or not all(map(_is_short_text, hosts))
-    ):
-        raise WireError("expected the names of hosts")
-    known = None if hosts is None else tuple(sorted(set(hosts)))
-    return MachineStatus(version=fields["version"], hosts=known, **counts)
+    policy = fields.get("policy", "")
+    if policy != "" and not _is_short_text(policy):
+        raise WireError("expected the digest of a policy")
+    hosts = None if fields.get("hosts") is None else _parse_names(fields["hosts"], "hosts")
+    faults = _parse_names(fields.get("faults", []), "what is at fault")
+    return MachineStatus(version=fields["version"], hosts=hosts, policy=policy, faults=faults, **counts)
+
+
+def _parse_names(names: Any, what: str) -> tuple[str, ...]:
+    if not isinstance(names, list) or len(names) > MAX_NAMES or not all(map(_is_short_text, names)):
+        raise WireError(f"expected the names of {what}")
+    return tuple(sorted(set(names)))
 
 
 def _is_short_text(value: Any) -> bool:
     return isinstance(value, str) and 0 < len(value) <= MAX_TEXT_CHARS and value.isprintable()
 
 
-def merge_status(stored: Mapping[str, Any], status: MachineStatus) -> dict[str, Any]:
+def merge_status(stored: Mapping[str, Any], status: MachineStatus, signed_at: int) -> dict[str, Any] | None:
     """Return what is kept of a machine after a report; a host that called the hook before and no longer does is lost.
 
-    Only what was there can be lost: a machine may be wired in some of its projects alone.
+    Only what was there can be lost: a machine may be wired in some of its projects alone. None for a report that was
+    signed before the last one: it was held back, or is sent again by another.
     """
-    kept = {"unsent": status.unsent, "problems": status.problems}
+    if signed_at < stored.get("signed_at", 0):
+        return None
+    counts = {"signed_at": signed_at, "unsent": status.unsent, "problems": status.problems}
+    kept = {**counts, "policy": status.policy, "faults": list(status.faults)}
     before = {*_read_names(stored, "hosts"), *_read_names(stored, "lost")}
     if status.hosts is None:
         return {**kept, "hosts": _read_names(stored, "hosts"), "lost": _read_names(stored, "lost")}

@@ -14,10 +14,14 @@ MAX_QUERY_CHARS = 1000
 _TOKEN = re.compile(r'\s*(?:([a-z]+):)?(?:"((?:[^"\\]|\\.)*)"|([^\s"]+))')
 _DURATION = re.compile(r"([0-9]{1,6})([smhdw])")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_ENTRY = re.compile(r"([0-9]{1,18})/([0-9]{1,18})")
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 TEXT_KEYS = ("guard", "tool", "effect", "host", "session", "machine", "team", "project")
 """Keys whose value is a text, in which `*` stands for anything."""
+
+ENTRY_KEY = "entry"
+"""Key whose value names single entries: `entry:3/18,3/21` is two of the session with the number 3."""
 
 CODE_KEYS: dict[str, dict[str, int]] = {"verdict": VERDICT_CODES, "kind": KIND_CODES, "class": CLASS_CODES}
 """Keys whose value is one of a few words → the numbers that stores have for them."""
@@ -30,6 +34,8 @@ class SearchQuery:
     codes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     patterns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     words: tuple[str, ...] = ()
+    entries: tuple[tuple[int, int], ...] = ()
+    """Chain and sequence number of each."""
     since: int | None = None
     until: int | None = None
 
@@ -43,6 +49,7 @@ def parse_query(text: str, now_seconds: float) -> SearchQuery:
     codes: dict[str, tuple[int, ...]] = {}
     patterns: dict[str, tuple[str, ...]] = {}
     words: list[str] = []
+    entries: list[tuple[int, int]] = []
     times: dict[str, int] = {}
     for key, value in _split_tokens(text):
         if not key:
@@ -51,9 +58,11 @@ def parse_query(text: str, now_seconds: float) -> SearchQuery:
             codes[key] = (*codes.get(key, ()), *_parse_codes(key, value))
         elif key in TEXT_KEYS:
             patterns[key] = (*patterns.get(key, ()), value)
+        elif key == ENTRY_KEY:
+            entries += map(_parse_entry, value.split(","))
         else:
             times[key] = _parse_time(key, value, now_seconds)
-    return SearchQuery(codes, patterns, tuple(words), times.get("since"), times.get("until"))
+    return SearchQuery(codes, patterns, tuple(words), tuple(entries), times.get("since"), times.get("until"))
 
 
 def _split_tokens(text: str) -> list[tuple[str, str]]:
@@ -66,7 +75,7 @@ def _split_tokens(text: str) -> list[tuple[str, str]]:
             raise WireError(f"expected a closing quote, found `{text[position:].strip()[:40]}`")
         key, quoted, plain = match.groups()
         value = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else plain
-        if key and key not in {*CODE_KEYS, *TEXT_KEYS, "since", "until"}:
+        if key and key not in {*CODE_KEYS, *TEXT_KEYS, ENTRY_KEY, "since", "until"}:
             # `http://…` is a word, not an unknown key; a misspelt key finds nothing, as any other misspelling does.
             key, value = "", f"{key}:{value}"
         tokens.append((key or "", value))
@@ -79,6 +88,12 @@ def _parse_codes(key: str, value: str) -> list[int]:
     if unknown := [word for word in value.split(",") if word not in table]:
         raise WireError(f"expected one of {', '.join(table)} after `{key}:`, found `{unknown[0]}`")
     return [table[word] for word in value.split(",")]
+
+
+def _parse_entry(value: str) -> tuple[int, int]:
+    if match := _ENTRY.fullmatch(value):
+        return int(match[1]), int(match[2])
+    raise WireError(f"expected the number of a session and of an entry such as `3/18` after `entry:`, found `{value}`")
 
 
 def _parse_time(key: str, value: str, now_seconds: float) -> int:

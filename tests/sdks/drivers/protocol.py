@@ -10,13 +10,15 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from verdikt.govern import Governance
+from verdikt.integrations.tool_governor import ToolGovernor
 from verdikt.model.verdict import decision_from_error
 
 _KINDS = {"sh": "bash"}
@@ -67,6 +69,8 @@ class Scenario:
         env = {"VERDIKT_HOME": str(self.place / "data"), "HOME": str(self.place / "home")}
         governance = self._load_governance(self.place / "governance.yaml", env)
         moment, _, failure = self.fault.partition(" ")
+        if moment == "adapter":
+            return governance  # see `break_adapter`
         if failure == "raises for pwd":
             governance.before = partial(_raise_for_pwd, governance.before)  # type: ignore[method-assign]
         elif moment:
@@ -127,11 +131,11 @@ async def _answer_later(*args: Any, **kwargs: Any) -> Any:
     return None
 
 
-def _block_silently(*args: Any, **kwargs: Any) -> Any:
+def _block_silently(text: str | None, *args: Any, **kwargs: Any) -> Any:
     decision = decision_from_error(RuntimeError())
     # No verdict can be built so, but a guard from elsewhere might bring one.
     for name in ("reason", "fix", "guard"):
-        object.__setattr__(decision.verdict, name, "")
+        object.__setattr__(decision.verdict, name, text)
     return decision
 
 
@@ -145,7 +149,8 @@ FAULTS: dict[str, Callable[..., Any]] = {
     "raises": _raise,
     "hangs": _hang,
     "is a coroutine function": _answer_later,
-    "blocks without a reason": _block_silently,
+    "blocks without a reason": partial(_block_silently, ""),
+    "blocks with None for a reason": partial(_block_silently, None),
     "returns None": lambda *args, **kwargs: None,
     "returns a text": lambda *args, **kwargs: "pass",
     "returns True": lambda *args, **kwargs: True,
@@ -153,6 +158,20 @@ FAULTS: dict[str, Callable[..., Any]] = {
     "returns a mapping": lambda *args, **kwargs: {"permissionDecision": "allow"},
 }
 """What a governance can do instead of its work; no driver and no adapter knows of it."""
+
+
+@contextmanager
+def break_adapter(fault: str) -> Iterator[None]:
+    """Let what adapters decide a call with raise, where the fault says so: as a bug of the adapter itself would."""
+    names = ("build_action", "decide", "adecide") if fault == "adapter raises" else ()
+    originals = {name: getattr(ToolGovernor, name) for name in names}
+    for name in names:
+        setattr(ToolGovernor, name, _raise)
+    try:
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(ToolGovernor, name, original)
 
 
 @dataclass
@@ -179,9 +198,10 @@ def serve(play: Callable[[Scenario, Observation], Any], version: str) -> None:
         observation.turns = scenario.turns_done
         os.chdir(scenario.place)  # adapters govern the working directory
         try:
-            result = play(scenario, observation)
-            if asyncio.iscoroutine(result):
-                asyncio.run(result)
+            with break_adapter(scenario.fault):
+                result = play(scenario, observation)
+                if asyncio.iscoroutine(result):
+                    asyncio.run(result)
         except BaseException as error:
             traceback.print_exc()
             observation.error = type(error).__name__

@@ -26,7 +26,7 @@ def test_help_text_tells_options_and_commands() -> None:
     """An option with a placeholder takes a value; what stands in a description counts for nothing."""
     assert read_help(HELP) == Draft(
         values=("-s", "--source", "-T", "--table-jobs", "--dir"),
-        flags=("-v", "--verbose", "-h", "--help"),
+        flags=("-v", "--verbose"),
         commands=tuple(Draft(names=(verb.lower(),), summary_verb=verb) for verb in ("Clone", "Drop", "List")),
     )
 
@@ -39,6 +39,17 @@ def test_draft_is_a_record_that_compiles() -> None:
     assert record["values"] == "-s --source -T --table-jobs --dir"
     assert list(record["commands"]) == ["drop"]
     assert record["commands"]["drop"]["effects"][0]["does"] == "unknown.destroy"
+
+
+def test_short_form_of_a_trial_is_one_and_a_doubtful_value_is_left_out() -> None:
+    """`-n, --dry-run` are the same option; what may be a value or a description is read both ways."""
+    text = (
+        "Options:\n  -n, --dry-run          show it\n      --wait SECONDS how long\n  -v, --verbose          say more\n"
+    )
+
+    draft = read_help(text)
+    assert (draft.dry_run, draft.flags) == (("-n", "--dry-run"), ("-n", "--dry-run", "-v", "--verbose"))
+    assert 'dry_run = "-n --dry-run"' in render_record("x", draft, classify_word)
 
 
 GROUPED_HELP = """usage: gitlike [-v | --version] [-C <path>] [--exec-path[=<path>]]
@@ -62,7 +73,7 @@ def test_help_text_with_groups_of_commands_and_options_in_its_usage() -> None:
     """A word of doubt leaves an option out, so that it is read both ways; an attached value is no word of its own."""
     assert read_help(GROUPED_HELP) == Draft(
         values=("-C", "--git-dir", "-H", "--host", "-j"),
-        flags=("-v", "--version"),
+        flags=("-v",),
         commands=(Draft(names=("clone",), summary_verb="Clone"), Draft(names=("copy",), summary_verb="A")),
         glued=("--exec-path", "--color"),
     )
@@ -72,7 +83,7 @@ def test_own_name_among_the_commands_is_no_command() -> None:
     """Some programs print their own name above the list of their commands."""
     draft = read_help("Available commands:\n  tool\n    drop     Drop it\n")
 
-    assert 'names = "tool"' in render_record("tool", draft, classify_word).splitlines()[2]
+    assert 'names = "tool"' in render_record("tool", draft, classify_word).splitlines()[3]
     assert render_record("tool", draft, classify_word).count("tool") == 1
 
 

@@ -6,12 +6,13 @@ import pytest
 
 from verdikt.effects.effect_catalog import EFFECT_CATALOG
 from verdikt.knowledge.compiler import compile_files, read_files
-from verdikt.knowledge.lint import lint_records
+from verdikt.knowledge.lint import lint_files, lint_records, lint_reports
 
 
 def test_shipped_records_are_clean() -> None:
     """What verdikt ships has no mistake that the linter knows."""
-    assert list(lint_records(compile_files(read_files()), EFFECT_CATALOG)) == []
+    files = read_files()
+    assert [*lint_files(files), *lint_reports(files), *lint_records(compile_files(files), EFFECT_CATALOG)] == []
 
 
 @pytest.mark.parametrize(
@@ -44,3 +45,21 @@ def test_mistake_is_told(record: dict[str, Any], problem: str) -> None:
     assert [
         line.removeprefix("test.toml: x ").removeprefix("go: ").removeprefix("test.toml: x: ") for line in problems
     ] == [problem]
+
+
+@pytest.mark.parametrize(
+    ("file", "problem"),
+    [
+        ({"reports": [{"name": "x", "pattern": "({passed"}]}, "report `x`: `pattern` is no regular expression: "),
+        ({"reports": [{"name": "x", "words": "{green} ok"}]}, "report `x`: unknown group `green`"),
+        (
+            {"reports": [{"name": "x", "pattern": "{passed} ok"}], "tasks": [{"names": "tester", "reports": "y"}]},
+            "tasks of `tester`: unknown report `y`",
+        ),
+    ],
+)
+def test_mistake_in_a_report_is_told(file: dict[str, Any], problem: str) -> None:
+    """A format that can't be read would make a green run look like no run."""
+    (line,) = lint_reports({"test": file})
+
+    assert line.startswith(problem)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.asking_machine import AskingMachine, build_call
-from verdikt.ledger.approvals import is_submitted, list_announced, mark_submitted, withdraw_request
+from verdikt.ledger.approval_outbox import is_submitted, list_announced, mark_submitted, withdraw_request
 from verdikt.ledger.awaited_approval import HANDOVER_SECONDS, AwaitedApproval, announce_courier, has_courier
 from verdikt.model.posture import Posture
 
@@ -40,7 +40,7 @@ def test_a_service_that_does_not_take_the_request_is_not_waited_for(machine: Ask
     with announce_courier(machine.store.home):
         assert awaited.can_be_answered(HANDOVER_SECONDS)
         assert not awaited.can_be_answered(HANDOVER_SECONDS + 1)
-        mark_submitted(machine.store.home, "s1", awaited.id)
+        mark_submitted(machine.store.home, awaited.id)
         assert is_submitted(machine.store.home, awaited.id)
         assert awaited.can_be_answered(HANDOVER_SECONDS + 1)
 
@@ -69,7 +69,7 @@ def test_a_mark_does_not_bring_a_withdrawn_request_back(machine: AskingMachine) 
     """Two couriers may run, and one of them may be late."""
     awaited = ask(machine)
     withdraw_request(machine.store.home, awaited.id)
-    mark_submitted(machine.store.home, "s1", awaited.id)
+    mark_submitted(machine.store.home, awaited.id)
 
     assert list_announced(machine.store.home) == {}
     assert not is_submitted(machine.store.home, awaited.id)

@@ -231,3 +231,19 @@ def test_database_removed_before_heads_are_recorded_is_reported(tmp_path: Path) 
 
     *_, gap = store.read_entries(OPERATOR)
     assert gap.body["reason"] == "state.db was missing"
+
+
+@pytest.mark.parametrize("lost", [".", "ledger"])
+def test_removed_directory_is_an_error_to_every_later_writer(tmp_path: Path, lost: str) -> None:
+    """A process that is still running neither crashes nor starts a new log, in which the loss could not be seen."""
+    home = tmp_path / "home"
+    store = open_warm_store(home)
+    append_entries(store, 3)
+    shutil.rmtree(home / lost)
+
+    store.record_heads()
+    for session in ("s", "t"):
+        with pytest.raises(LedgerError, match="its directory was removed"):
+            append_entries(store, 1, session)
+    store.record_heads()
+    assert not (home / "ledger").exists()

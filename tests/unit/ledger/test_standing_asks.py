@@ -156,6 +156,20 @@ def test_no_is_not_taken_back(processes: Processes) -> None:
     assert governance.before(build_call()).verdict.reason == "a person said no: it goes live"
 
 
+def test_question_can_be_shown_by_another_process(processes: Processes) -> None:
+    """Its reason and its fix, before and after the answer; an SDK may keep nothing but the id of the call."""
+    processes.start("asking").before(build_call())
+    governance = processes.start("asking")
+    ask = governance.read_ask("s1", "c1")
+
+    assert ask is not None
+    assert (ask.guard, ask.reason, ask.approved) == ("deploys", "it goes live", None)
+    governance.record_answer("s1", "c1", approved=True, by="ann", channel="web")
+    assert governance.read_ask("s1", "c1") == ask._replace(approved=True, by="ann", channel="web")
+    assert governance.read_ask("s1", "c2") is governance.read_ask("s2", "c1") is None
+    assert governance.store.list_sessions() == ["operator", "s1"]
+
+
 def test_answer_without_a_question_is_refused(processes: Processes) -> None:
     """Nothing can be approved in advance."""
     with pytest.raises(LedgerError, match="no question about the call `c1` is open in the session `s1`"):

@@ -1,5 +1,6 @@
 """The relay: what becomes of each message. What must not happen is that a message reaches the server."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,16 @@ def test_a_call_that_the_policy_blocks_never_reaches_the_server(bench: RelayBenc
 
     assert "notes stay" in text
     assert "archive the note" in text
+
+
+def test_no_call_reaches_the_server_once_the_log_was_removed(bench: RelayBench) -> None:
+    """What cannot be recorded is not done, and the model is told why."""
+    assert bench.call("get_note").to_server
+    shutil.rmtree(bench.governor.data_directory / "ledger")
+    reaction = bench.call("get_note")
+
+    assert reaction.to_server == []
+    assert "no decision could be made" in text_of(reaction)
 
 
 def test_the_outcome_of_a_failed_call_is_recorded_as_failed(bench: RelayBench) -> None:

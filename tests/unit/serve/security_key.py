@@ -1,6 +1,7 @@
 """A security key in software: it signs as an authenticator without a counter does."""
 
 import json
+import secrets
 from typing import Any
 
 import cbor2
@@ -25,16 +26,19 @@ class SoftwareKey:
     def __init__(self, store: TeamStore, person: Person, origin: str) -> None:
         self._origin = origin
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._id = b"key of " + person.name.encode()
+        self._id = b"key of " + person.name.encode() + secrets.token_bytes(8)
         numbers = self._key.public_key().public_numbers()
         public_key = cbor2.dumps(
             {1: 2, 3: -7, -1: 1, -2: numbers.x.to_bytes(32, "big"), -3: numbers.y.to_bytes(32, "big")}
         )
         values = {"organisation": person.organisation, "person": person.id, "name": "key", "sign_count": 0, "added": 1}
         with store.database.begin_write() as connection:
-            connection.execute(
-                insert(schema.credential).values(**values, credential_id=self._id, public_key=public_key)
+            inserted = connection.execute(
+                insert(schema.credential)
+                .values(**values, credential_id=self._id, public_key=public_key)
+                .returning(schema.credential.c.id)
             )
+            self.number = int(inserted.scalar_one())
 
     def sign(self, challenge: str) -> dict[str, Any]:
         """Return the assertion for a challenge in hex."""

@@ -15,9 +15,11 @@ from tests.asking_machine import build_asking_policy
 from tests.fakes import FakeClock
 from tests.team_load import Replica
 from tests.unit.web.browser import ensure_vendor_files
+from verdikt.ledger.approvals import record_approval
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.projections import load_projections
+from verdikt.ledger.projections import APPROVALS, load_projections
 from verdikt.model.entry import EntryKind
+from verdikt.observe.clock import SystemClock
 from verdikt.serve.machines import Machines
 from verdikt.serve.people import People
 from verdikt.serve.store import TeamStore
@@ -47,12 +49,21 @@ class Machine:
         command = [sys.executable, "-m", *arguments]
         return subprocess.Popen(command, env=environment, cwd=self.project, text=True, **pipes, **options)
 
+    @property
+    def payload(self) -> str:
+        """What the host sends about the call."""
+        call = {"tool": "Bash", "input": {"command": "./deploy.sh"}, "session_id": "s1", "cwd": str(self.project)}
+        return json.dumps(call)
+
+    def start_hook(self) -> subprocess.Popen[str]:
+        """Start a hook, which reads the call from its input."""
+        return self.start("verdikt.hosts.hook", "generic", "PreToolUse")
+
     def call(self, kill_after: float | None = None) -> int:
         """Let the host ask about the call; return the hook's status, negative when it was killed before."""
-        payload = {"tool": "Bash", "input": {"command": "./deploy.sh"}, "session_id": "s1", "cwd": str(self.project)}
-        process = self.start("verdikt.hosts.hook", "generic", "PreToolUse")
+        process = self.start_hook()
         try:
-            process.communicate(json.dumps(payload), timeout=kill_after or WAIT_SECONDS)
+            process.communicate(self.payload, timeout=kill_after or WAIT_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -99,6 +110,30 @@ class Voter:
     def approve(self, question: dict[str, Any]) -> None:
         """Say yes."""
         self._call(f"/v1/approvals/{question['id']}/votes", {"approved": True, "digest": question["digest"]})
+
+
+def test_of_processes_that_use_a_yes_at_once_one_runs(tmp_path: Path) -> None:
+    """The use is an entry under the lock of the session, which processes share."""
+    machine = Machine(tmp_path)
+    (machine.data / "ship").mkdir(parents=True)
+    (machine.data / "ship" / "config.json").write_text('{"url": "https://verdikt.example", "machine": 7}')
+    assert machine.call() == 2
+    with FileStore(machine.data, SystemClock(), load_projections()) as store:
+        ((id, request),) = store.read_projection(APPROVALS.name, "s1").items()
+        until = time.time() + 600
+        record_approval(store, "s1", id, digest=request["digest"], approved=True, by=["Ben"], until=until)
+    hooks = [machine.start_hook() for _ in range(6)]
+    for hook in hooks:
+        assert hook.stdin is not None
+        hook.stdin.write(machine.payload)
+        hook.stdin.close()
+    statuses = [hook.wait(WAIT_SECONDS) for hook in hooks]
+    for hook in hooks:
+        assert hook.stdout is not None
+        hook.stdout.close()
+
+    assert sorted(statuses) == [0, 2, 2, 2, 2, 2]
+    assert machine.count_entries(EntryKind.APPROVAL, "closed") == 1
 
 
 def test_a_yes_outlives_kills_of_service_sender_and_hook_and_is_used_at_most_once(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.asking_machine import AskingMachine, build_call
 from tests.unit.serve.team_server import ShippingMachine, TeamServer, run_team
 from tests.unit.web.browser import ensure_vendor_files
-from verdikt.ledger.approvals import list_announced
+from verdikt.ledger.approval_outbox import list_announced
 from verdikt.observe.clock import SystemClock
 from verdikt.serve.approvals import Ballot
 from verdikt.serve.people import Person

@@ -15,7 +15,8 @@ from tests.asking_machine import AskingMachine, build_call
 from tests.unit.serve.http_client import ORIGIN, Site, post
 from tests.unit.serve.security_key import SoftwareKey, mirror_signature, write_otherwise
 from verdikt.errors import WireError
-from verdikt.ledger.approvals import describe_request, list_announced, read_request_state
+from verdikt.ledger.approval_outbox import list_announced
+from verdikt.ledger.approvals import describe_request, read_request_state
 from verdikt.model.action import Outcome
 from verdikt.model.approval import ApprovalState
 from verdikt.model.entry import EntryKind
@@ -242,6 +243,7 @@ def test_a_vote_without_a_browser_is_refused(team: Team) -> None:
     assert (
         team.site.open_client().post(path, json=body, headers={"Origin": ORIGIN, "X-Verdikt": "1"}).status_code == 401
     )
+    assert team.list_verbs()[:2] == ["refused", "refused"], "with the person's cookie, so they hear of it"
     assert team.list_waiting()[0]["needs"][0]["given"] == 0
 
 
@@ -343,9 +345,24 @@ def test_the_same_question_twice_is_one(team: Team) -> None:
     assert team.list_verbs().count("ask") == 0  # asked in this process
 
 
+def test_a_call_that_waits_is_one_question_with_a_counter(team: Team) -> None:
+    """However often the agent makes it; what a late repetition of an older request says does not count back."""
+    assert team.ask()["calls"] == 1
+    first = describe_request(team.machine.store, "s1", team.list_waiting()[0]["request"])
+    assert first is not None
+    for _ in range(3):
+        team.machine.decide()
+    team.courier.deliver()
+    team.courier.source.submit(first)
+
+    assert [item["calls"] for item in team.list_waiting()] == [4]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"calls": 0}, "expected how often"),
+        ({"calls": True}, "expected how often"),
         ({"digest": "0" * 64}, "does not have the digest"),
         ({"document": {}}, "expected a document of this version"),
         ({"expires": 0}, "expected times"),
@@ -489,5 +506,54 @@ def test_a_signature_of_a_key_answers_one_question(team: Team, change: Callable[
 
     assert second["digest"] == first["digest"]
     assert vote(ben, second, assertion=change(signed))[0] == 403
+    assert team.list_verbs()[0] == "approve_rejected"
     fresh = key.sign(ben.get(f"/v1/approvals/{second['id']}").json()["challenge"])
     assert vote(ben, second, assertion=fresh) == (200, "approved")
+
+
+def test_a_signature_counts_for_its_own_person_and_page_only(team: Team) -> None:
+    """A key that signed on another site, or is another person's, and a yes without any, are refused and recorded."""
+    ben, cleo = team.release
+    organisation = team.site.machine.organisation
+    people = {}
+    for name in ("Ben", "Cleo"):
+        id = team.site.people.ensure_person(organisation, name, name, frozenset({"approver"}), ["release"])
+        people[name] = Person(id, organisation, name, frozenset())
+    elsewhere = SoftwareKey(team.site.store, people["Ben"], "http://127.0.0.1:9999")
+    own = SoftwareKey(team.site.store, people["Ben"], ORIGIN)
+    team.machine.decide(build_call("release-it --major"))
+    team.courier.deliver()
+    approval = team.list_waiting(ben)[-1]
+    challenge = ben.get(f"/v1/approvals/{approval['id']}").json()["challenge"]
+    before = team.list_verbs().count("approve_rejected")
+
+    assert vote(ben, approval, assertion=elsewhere.sign(challenge))[0] == 403
+    assert vote(cleo, approval, assertion=own.sign(challenge)) == (403, "this is not one of your security keys")
+    assert vote(ben, approval) == (403, "this needs your security key")
+    assert vote(ben, approval, assertion={"id": "%%%"})[0] == 403
+    assert team.list_verbs().count("approve_rejected") == before + 4
+    assert vote(ben, approval, assertion=own.sign(challenge)) == (200, "approved")
+
+
+@pytest.mark.parametrize("round", range(8))
+def test_prompt_and_browser_race_and_the_call_is_allowed_once(team: Team, round: int) -> None:
+    """Both answer in the same moment: whichever is first, the other is used up with it."""
+    call = build_call("twine upload dist/*", call="c1")
+    team.machine.decide(call)
+    team.courier.deliver()
+    vote(team.owner, team.list_waiting()[0])
+    barrier = threading.Barrier(2)
+
+    def answer_at_the_prompt() -> None:
+        barrier.wait()
+        team.machine.governance.after(call, Outcome(success=True))
+
+    prompt = threading.Thread(target=answer_at_the_prompt)
+    prompt.start()
+    barrier.wait()
+    team.courier.deliver()
+    prompt.join()
+    team.courier.deliver()
+
+    assert not team.machine.decide(build_call("twine upload dist/*", call="c2")).passed
+    assert [item["state"] for item in team.list_history()] in (["used"], ["cancelled"])

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.postgres import PostgresServer
+from tests.postgres import PostgresServer, run_postgres
 from tests.team_load import Replica
 from tests.unit.web.browser import ensure_vendor_files
 from verdikt.ledger.files import FileStore
@@ -116,6 +116,53 @@ def test_from_nothing_to_two_replicas_and_back_from_a_backup(postgres: PostgresS
     assert {row["session"]: row["seq"] for row in sessions}["s"] == 21
 
 
+def read_role_statements() -> str:
+    """Return what docs/team.md lets a superuser of PostgreSQL run once, without the question for a password."""
+    page = (EXAMPLES.parents[1] / "docs" / "team.md").read_text()
+    block = re.search(r"```sql\n(.*?)```", page, re.DOTALL)
+    assert block is not None
+    return block[1].replace("\\password verdikt\n", "")
+
+
+def test_the_statements_of_the_docs_are_enough_and_a_copy_moves_to_another_cluster(tmp_path: Path) -> None:
+    """The service's role is no superuser anywhere: it migrates, serves, indexes, is dumped and restored as itself."""
+    ensure_vendor_files()
+    home = tmp_path / "home"
+    home.mkdir()
+
+    def log_and_ship(replica: Replica, count: int) -> None:
+        with FileStore(home, durable=False) as store:
+            for number in range(count):
+                store.append("s", "tool_call", {"n": number, "tool": "Bash"})
+        config = home / "ship" / "config.json"
+        if not config.exists():
+            code = run_verdikt("serve", "code", database=replica.database).strip()
+            run_verdikt("ship", "enrol", f"http://127.0.0.1:{replica.port}", "--code", code, home=home)
+        moved = json.loads(config.read_text()) | {"url": f"http://127.0.0.1:{replica.port}"}
+        config.write_text(json.dumps(moved))
+        run_verdikt("ship", "run", "--once", home=home)
+
+    with run_postgres(superuser="postgres") as first, run_postgres(superuser="postgres") as second:
+        urls = [f"postgresql://verdikt@/verdikt?host={server.directory}" for server in (first, second)]
+        for server in (first, second):
+            server.run_sql(read_role_statements())
+        run_verdikt("serve", "migrate", database=urls[0])
+        with run_replicas(urls[0], 1) as (replica,):
+            log_and_ship(replica, 20)
+            run_verdikt("serve", "text-index", database=urls[0])
+            dump = subprocess.run(
+                [str(first.binaries / "pg_dump"), urls[0]], capture_output=True, check=True, timeout=120
+            )
+            log_and_ship(replica, 3)
+        second.run_sql(dump.stdout.decode(), urls[1])
+        with run_replicas(urls[1], 1) as (replica,):
+            log_and_ship(replica, 1)
+            sessions = read_json(replica, "/v1/sessions", sign_in(replica, urls[1]))["sessions"]
+
+    assert isinstance(sessions, list)
+    assert {row["session"]: (row["seq"], row["forked"]) for row in sessions}["s"] == (24, False)
+
+
 def test_a_small_service_comes_back_from_a_copy_made_while_it_runs(tmp_path: Path) -> None:
     """SQLite: copied under load by its own means, put in place of the lost file; the sender closes the difference."""
     ensure_vendor_files()
@@ -170,6 +217,41 @@ def test_a_replica_writes_nothing_but_json_on_stderr(tmp_path: Path) -> None:
     assert [json.loads(line) for line in lines.splitlines()][-1]["path"] == "/readyz"
 
 
+@pytest.mark.parametrize("form", ["team", "embedded"])
+def test_the_service_ends_when_told_though_a_page_is_open(tmp_path: Path, form: str) -> None:
+    """A page's feed lasts for an hour, and neither Ctrl-C nor a new version waits for it."""
+    ensure_vendor_files()
+    database = f"sqlite:///{tmp_path / 'team.db'}"
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "home")}
+    FileStore(tmp_path / "home").close()
+    command = [*VERDIKT, "serve", "--no-browser", "--port", "0"]
+    if form == "team":
+        run_verdikt("serve", "migrate", database=database)
+        environment["VERDIKT_DB"] = database
+        command = [*VERDIKT, "serve", "--listen", "127.0.0.1:0"]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    said = process.stdout.readline().strip()
+    try:
+        origin = said.partition("/sign-in")[0] if form == "embedded" else f"http://{said.split()[-1]}"
+        link = said
+        if form == "team":
+            link = run_verdikt("serve", "link", "ana", "--public-url", origin, database=database).strip()
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        headers = {"Origin": origin, "X-Verdikt": "1", "Content-Type": "application/json"}
+        body = json.dumps({"code": link.partition("#")[2]}).encode()
+        opener.open(urllib.request.Request(f"{origin}/v1/sign-in", body, headers), timeout=60).close()
+        with opener.open(f"{origin}/v1/feed", timeout=60) as feed:
+            assert feed.readline().startswith(b"id: ")
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.communicate()
+
+    assert process.returncode == 0
+
+
 def test_a_worker_works_and_ends_when_told(postgres: PostgresServer) -> None:
     """It writes its log as JSON, and needs no port."""
     database = postgres.create_database()
@@ -199,6 +281,57 @@ def test_the_commands_of_the_compose_file_are_ours(name: str) -> None:
     assert services[name]["environment"]["VERDIKT_DB"] == "postgresql://verdikt@db/verdikt"
     assert services[name]["environment"]["PGPASSWORD"] == services["db"]["environment"]["POSTGRES_PASSWORD"]
     assert all(word in text for word in words if word.startswith("-"))
+
+
+def read_commands() -> dict[str, list[str]]:
+    """Return what the compose file and the units run, with the address that the operator chooses."""
+    services = yaml.safe_load((EXAMPLES / "compose.yaml").read_text())["services"]
+    commands = {
+        f"compose {name}": [re.sub(r"\$\{VERDIKT_URL:\?[^}]*}", "https://verdikt.example", word) for word in words]
+        for name, fields in services.items()
+        if (words := fields.get("command"))
+    }
+    for unit in ("verdikt-serve.service", "verdikt-worker.service"):
+        line = re.search(r"^ExecStart=/opt/verdikt/bin/verdikt (.*)$", (EXAMPLES / unit).read_text(), re.MULTILINE)
+        assert line is not None
+        commands[unit] = line[1].split()
+    return commands
+
+
+@pytest.mark.parametrize("name", read_commands())
+def test_the_commands_of_compose_file_and_units_do_their_work(postgres: PostgresServer, name: str) -> None:
+    """With nothing but the environment that the files give, without a home, and ended as docker and systemd end it."""
+    ensure_vendor_files()
+    command, database = read_commands()[name], postgres.create_database()
+    if command == ["serve", "migrate"]:
+        run_verdikt(*command, database=database)
+        run_verdikt(*command, database=database)
+        return
+    run_verdikt("serve", "migrate", database=database)
+    if "--listen" in command:
+        # A port that is free here.
+        place = command.index("--listen") + 1
+        command[place] = "127.0.0.1:0"
+    environment = {"PATH": os.defpath, "VERDIKT_DB": database, "HOME": "/nonexistent"}
+    process = subprocess.Popen(
+        [*VERDIKT, *command], env=environment, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    said = process.stdout.readline().strip()
+    try:
+        if "--worker" in command:
+            assert said == "working"
+        else:
+            address = said.removeprefix("listening on ")
+            with urllib.request.urlopen(f"http://{address}/readyz", timeout=60) as response:
+                assert response.status == 200
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, problems = process.communicate(timeout=60)
+
+    # Uvicorn ends by the signal itself, after what it had begun; both count as a clean end.
+    assert process.returncode in (0, -signal.SIGTERM), problems
+    assert not Path("/nonexistent").exists()
 
 
 def test_the_proxy_knows_the_replicas_of_the_compose_file() -> None:

@@ -9,9 +9,8 @@ import pytest
 from tests.cleanup import close_after_test
 from tests.unit.serve.http_client import Site
 from tests.unit.team.chains import build_lines
+from verdikt.serve import feed
 from verdikt.serve.feed import stream_feed
-from verdikt.serve.people import Person
-from verdikt.serve.routes import ApiCall
 from verdikt.serve.store import TeamStore
 
 CHAIN = build_lines("s", range(1, 21))
@@ -26,8 +25,7 @@ def site(tmp_path: Path) -> Site:
 async def read_events(site: Site, position: str, *, send: list[bytes], count: int) -> list[tuple[str, list[int]]]:
     """Return (id, sequence numbers) of the first events; lines are sent after the first one."""
     events = []
-    auditor = Person(1, site.machine.organisation, "Ana", frozenset({"auditor"}))
-    stream = stream_feed(ApiCall(site.service, auditor, {}, {}, b"", {}), position)
+    stream = stream_feed(lambda: site.store.read_as(site.machine.organisation), position)
     async for event in stream:
         fields = dict(line.split(": ", 1) for line in event.decode().strip().split("\n"))
         events.append((fields["id"], [entry["seq"] for entry in json.loads(fields["data"])]))
@@ -56,6 +54,19 @@ def test_a_foreign_position_begins_now(site: Site, position: str) -> None:
     site.machine.send(*CHAIN[:5])
 
     assert asyncio.run(read_events(site, position, send=[], count=1))[0][1] == []
+
+
+def test_the_feed_ends_with_the_login(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cookie that was stolen and ended shows nothing more, though its stream is open."""
+    monkeypatch.setattr(feed, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(feed, "CHECK_SECONDS", 0.03)
+    readers = [site.store.read_as(site.machine.organisation)] * 2
+
+    async def read_all() -> list[bytes]:
+        return [event async for event in stream_feed(lambda: readers.pop() if readers else None, "")]
+
+    events = asyncio.run(read_all())
+    assert (len(events), readers) == (1, [])
 
 
 def test_the_feed_needs_a_login(site: Site) -> None:

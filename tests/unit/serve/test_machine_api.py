@@ -256,8 +256,12 @@ def test_status_is_remembered(sqlite_server: TeamServer, clock: FakeClock, tmp_p
     # A hook that is gone stays marked until it is back, whatever else is reported meanwhile.
     assert [report(hosts=["codex"]).lost_hosts, report().lost_hosts] == [["claude"], ["claude"]]
     assert report(hosts=["claude", "codex"]).lost_hosts == []
+    faulty = report(policy="d1f0", faults=["the policy", "claude (user)", "the policy"])
+    assert (faulty.policy, faulty.faults) == ("d1f0", ["claude (user)", "the policy"])
+    assert (report().policy, report().faults) == ("", [])
     wrong = (b'{"version":"1","hosts":[5]}', b'{"version":"1","unsent":-1}', b'{"version":"1","problems":true}')
-    for body in (b"", b"[]", b'{"version":5}', b'{"version":"a\\u0000"}', *wrong):
+    names = (b'{"version":"1","faults":{}}', b'{"version":"1","faults":["\\u202e"]}', b'{"version":"1","policy":7}')
+    for body in (b"", b"[]", b'{"version":5}', b'{"version":"a\\u0000"}', *wrong, *names):
         with pytest.raises(Refused):
             machine.open_client().call("POST", "/v1/status", body)
 

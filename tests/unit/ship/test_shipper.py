@@ -21,6 +21,7 @@ from verdikt.model.entry import Entry, EntryKind, decode_entry, seal_entry
 from verdikt.observe.clock import SystemClock
 from verdikt.serve import schema
 from verdikt.serve.people import Person
+from verdikt.serve.store_reader import MachineRow
 from verdikt.ship.machine_identity import MachineIdentity
 from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
 from verdikt.ship.shipper import LOOK_SECONDS, SEND_LINES, SEND_SECONDS
@@ -235,3 +236,34 @@ def wait_until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_machine_says_its_policy_and_what_doctor_finds_at_fault(machine: ShippingMachine, tmp_path: Path) -> None:
+    """After a real `init` nothing; then settings that lost an event, and a policy that cannot be read."""
+    home = tmp_path / "home"
+    home.mkdir()
+    env = {"HOME": str(home), "VERDIKT_HOME": str(machine.home), "PATH": os.environ["PATH"], "VERDIKT_DAEMON": "off"}
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-m", "verdikt", *arguments]
+        return subprocess.run(
+            command, env=env, cwd=home, check=True, capture_output=True, text=True, timeout=120
+        ).stdout
+
+    def report() -> MachineRow:
+        run("ship", "status")
+        return machine.server.team.store.read_as(machine.server.organisation).list_machines()[0]
+
+    run("init", "--host", "claude", "--scope", "user", "--yes")
+    healthy = report()
+    assert (healthy.policy, healthy.faults) == (json.loads(run("policy", "show", "--json"))["digest"], [])
+    settings = home / ".claude" / "settings.json"
+    wired = json.loads(settings.read_text())
+    wired["hooks"].popitem()
+    settings.write_text(json.dumps(wired))
+    assert report().faults == ["claude"]
+    policy = home / ".config" / "verdikt" / "governance.yaml"
+    policy.parent.mkdir(parents=True, exist_ok=True)
+    policy.write_text("rules: [")
+
+    assert (report().policy, report().faults) == ("", ["claude", "the policy"])

@@ -26,6 +26,7 @@ NOW = 1_793_000_000.0
         (r'"a \"b\" \\"', SearchQuery(words=('a "b" \\',))),
         ('guard:"a b"', SearchQuery(patterns={"guard": ("a b",)})),
         ("http://x nope:y", SearchQuery(words=("http://x", "nope:y"))),
+        ("entry:3/18,3/21 entry:4/1", SearchQuery(entries=((3, 18), (3, 21), (4, 1)))),
         ("since:7d", SearchQuery(since=int((NOW - 7 * 86_400) * 1e6))),
         ("until:5", SearchQuery(until=5)),
     ],
@@ -40,6 +41,8 @@ def test_parse_query_reads_each_word(text: str, query: SearchQuery) -> None:
     [
         ("verdict:no", "expected one of pass, warn, ask, block after `verdict:`, found `no`"),
         ("since:yesterday", "expected a duration such as `7d`"),
+        ("entry:3", "expected the number of a session and of an entry such as `3/18` after `entry:`, found `3`"),
+        ("entry:3/-1", "expected the number of a session and of an entry"),
         ('"open', "expected a closing quote"),
         ("x" * 1001, "expected at most 1000 characters"),
         ("a\0", "expected text that a database can hold"),

@@ -96,3 +96,8 @@ def open_page(
     # The address changes before the page is drawn, and keys act on what is drawn.
     expect(page.get_by_role("heading", name="Now")).to_be_visible(timeout=60_000)
     return page, complaints
+
+
+def address(embedded: EmbeddedService, path: str) -> str:
+    """Return the address of a page."""
+    return f"http://127.0.0.1:{embedded.port}{path}"

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.identity_provider import run_provider
-from tests.unit.web.browser import Complaints, ensure_vendor_files, launch_browser
+from tests.unit.web.browser import Complaints, ensure_vendor_files
 from verdikt.serve.oidc import OidcSettings
 from verdikt.serve.store import TeamStore
 from verdikt.serve.team_service import ORGANISATION, TeamService
@@ -35,24 +35,17 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TeamService]:
             thread.join()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One browser for all tests."""
-    with launch_browser() as browser:
-        yield browser
-
-
 def test_a_person_signs_in_makes_a_token_and_lets_a_machine_in(browser: Browser, team: TeamService) -> None:
     """By the provider's page and back; the strict cookie is there although another site led here."""
     page = browser.new_context().new_page()
-    page.goto(f"http://{team.address}/")
+    page.goto(f"http://{team.address}/settings?from=mail")
     page.get_by_role("button", name="Sign in").click()
     page.locator("input[name=sub]").fill("ana")
     page.get_by_role("button", name=re.compile("Authorize")).first.click()
-    expect(page.get_by_role("heading", name="Now")).to_be_visible()
     complaints = Complaints()
     complaints.watch(page, f"http://{team.address}/")
-    page.goto(f"http://{team.address}/settings")
+    # The page that they wanted, not the first one.
+    page.wait_for_url(f"http://{team.address}/settings?from=mail")
     expect(page.get_by_text("Ana <b>, admin, developer")).to_be_visible()
     page.get_by_label("Name of the token").fill("ci")
     page.keyboard.press("Enter")

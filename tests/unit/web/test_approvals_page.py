@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, CDPSession, Page, expect
 
 from tests.asking_machine import SCRIPT, AskingMachine, build_asking_policy
 from tests.unit.web import hostile
-from tests.unit.web.browser import Complaints, check_accessibility, launch_browser, open_page, run_service
+from tests.unit.web.browser import Complaints, check_accessibility, open_page, run_service
 from verdikt.model.action import Action, ActionKind
 from verdikt.observe.clock import SystemClock
 from verdikt.serve import schema
@@ -62,13 +62,6 @@ class Desk:
         return self.machine.decide(self.call(command, says)).passed
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One browser for all tests."""
-    with launch_browser() as browser:
-        yield browser
-
-
 @pytest.fixture
 def desk(tmp_path: Path, browser: Browser) -> Iterator[Desk]:
     """Return a desk; whatever the page complains about fails the test."""
@@ -96,6 +89,7 @@ def test_a_person_approves_by_one_key_and_the_call_runs_once(desk: Desk) -> None
     expect(page.locator("nav .badge")).to_have_text("1")
     page.keyboard.press("a")
     expect(page.get_by_text("No agent waits for an answer.")).to_be_visible()
+    expect(page.locator("nav .badge")).to_have_count(0)
 
     assert [desk.runs("./deploy.sh prod", HOSTILE), desk.runs("./deploy.sh prod", HOSTILE)] == [True, False]
 
@@ -197,6 +191,31 @@ def test_calls_of_one_shape_are_one_card_and_are_approved_together_once_each_was
 
     assert [desk.runs(command) for command in (*commands, *commands)] == [True, True, True, False, False, False]
     assert not desk.runs("release-it --major")
+
+
+def test_a_key_does_not_answer_another_approval_than_the_one_that_was_open(desk: Desk) -> None:
+    """One that is answered elsewhere stays open and says so; `a` then does nothing, until another is chosen."""
+    desk.ask("./deploy.sh prod")
+    desk.ask("twine upload dist/a")
+    page = desk.open()
+    expect(page.locator(".card.open .call")).to_contain_text("deploy.sh")
+    shown = page.url
+    approval = _read_waiting(page)
+    assert _vote(page, approval, assertion=None) == "approved"
+    expect(page.locator(".card.open .state")).to_have_text("approved")
+    expect(page.locator(".ballot")).to_have_count(0)
+    with page.expect_response(lambda response: "/v1/approvals?" in response.url):
+        page.keyboard.press("a")
+    expect(page.locator(".card.open .call")).to_contain_text("deploy.sh")
+    page.keyboard.press("j")
+    expect(page.locator(".card.open .call")).to_contain_text("twine")
+    page.goto(shown)
+    expect(page.locator(".card.open .call")).to_contain_text("deploy.sh")
+    page.goto(f"http://127.0.0.1:{desk.service.port}/approvals?id={_read_waiting(page)['id']}")
+    expect(page.locator(".card.open .call")).to_contain_text("twine")
+    expect(page.locator(".ballot")).to_be_visible()
+
+    assert not desk.runs("twine upload dist/a")
 
 
 def test_a_lead_sees_how_people_answer(desk: Desk) -> None:

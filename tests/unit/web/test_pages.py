@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,9 @@ from tests.activity_log import open_activity_log
 from tests.team_pages import measure_long_session, weigh_pages, write_long_session
 from tests.unit.web.browser import (
     Complaints,
+    address,
     check_accessibility,
     ensure_vendor_files,
-    launch_browser,
     open_page,
     run_service,
 )
@@ -23,45 +22,8 @@ from verdikt.ledger.files import FileStore
 from verdikt.ledger.log_file import hot_file_path
 from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import EntryKind, build_entry
-from verdikt.serve import schema
 from verdikt.serve.embedded import EmbeddedService
-from verdikt.serve.people import Person
 from verdikt.web.files import ROOT
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One browser for all tests."""
-    with launch_browser() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedService]:
-    """Return a service on a short real log."""
-    home = tmp_path_factory.mktemp("home")
-    with open_activity_log(home) as log:
-        log.prompt("11111111-aaaa", "Add a retry to the client in `src/client.py`")
-        log.call("11111111-aaaa", "git status")
-        log.call("11111111-aaaa", "rm -rf /home/dev/other/cache")
-        log.call("11111111-aaaa", "npm publish --registry https://registry.internal")
-        log.call("22222222-bbbb", "git push --force origin main", host="codex")
-    with run_service(home) as embedded:
-        yield embedded
-
-
-@pytest.fixture
-def page(browser: Browser, embedded: EmbeddedService) -> Iterator[Page]:
-    """Return a signed-in page; whatever it complains about fails the test."""
-    page, complaints = open_page(browser, embedded)
-    yield page
-    page.context.close()
-    assert complaints == []
-
-
-def address(embedded: EmbeddedService, path: str) -> str:
-    """Return the address of a page."""
-    return f"http://127.0.0.1:{embedded.port}{path}"
 
 
 def test_a_newcomer_sees_their_last_session(page: Page) -> None:
@@ -90,94 +52,6 @@ def test_a_link_signs_in_one_browser_only(browser: Browser, embedded: EmbeddedSe
     expect(pages[1].get_by_role("status")).to_contain_text("verdikt serve")
     for page in pages:
         page.context.close()
-
-
-def test_everything_is_reached_by_keyboard(page: Page, embedded: EmbeddedService) -> None:
-    """Pages, rows, details and search, without a mouse; the address follows."""
-    page.keyboard.press("g")
-    page.keyboard.press("s")
-    expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
-    expect(page.locator(".row")).to_have_count(3)
-    page.keyboard.press("/")
-    page.keyboard.type("verdict:block host:claude")
-    page.keyboard.press("Enter")
-    expect(page.locator(".row")).to_have_count(1)
-    assert "q=verdict%3Ablock+host%3Aclaude" in page.url
-    page.keyboard.press("j")
-    page.keyboard.press("Enter")
-    expect(page.locator(".title")).to_be_visible()
-    expect(page.locator(".row").first).to_be_visible()
-    page.keyboard.press("]")
-    expect(page.locator(".detail")).to_contain_text("delete_outside")
-    page.keyboard.press("]")
-    expect(page.locator(".detail")).to_contain_text("package_careful")
-    page.keyboard.press("[")
-    expect(page.locator(".detail")).to_contain_text("delete_outside")
-    shared = page.url
-    page.keyboard.press("Escape")
-    expect(page.locator(".detail")).to_have_count(0)
-    page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("previous and next ask or block")
-    page.keyboard.press("Escape")
-    page.goto(shared)
-    expect(page.locator(".detail")).to_contain_text("delete_outside")
-    page.go_back()
-    page.keyboard.press("g")
-    page.keyboard.press("e")
-    expect(page.get_by_role("heading", name="Machines")).to_be_visible()
-
-
-def test_enter_belongs_to_what_has_the_focus(page: Page, embedded: EmbeddedService) -> None:
-    """A link or a button that was reached by Tab is pressed; after `j` it opens the row."""
-    page.goto(address(embedded, "/session/1?seq=2"))
-    expect(page.locator(".detail dl")).to_be_visible()
-    page.get_by_role("button", name="Verify").focus()
-    page.keyboard.press("Enter")
-    expect(page.locator(".result")).to_contain_text("intact")
-    page.get_by_role("link", name="Sessions").focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
-    page.get_by_role("button", name="Search").focus()
-    expect(page.locator(".row")).to_have_count(3)
-    page.keyboard.press("j")
-    page.keyboard.press("Enter")
-
-    expect(page.get_by_role("button", name="Verify")).to_be_visible()
-
-
-def test_keys_scroll_what_does_not_fit(browser: Browser, embedded: EmbeddedService) -> None:
-    """A page that was just opened has the focus; a part that was reached by Tab scrolls, and the list stays."""
-    page, complaints = open_page(browser, embedded)
-    page.set_viewport_size({"width": 1200, "height": 300})
-    page.keyboard.press("g")
-    page.keyboard.press("e")
-    expect(page.get_by_role("heading", name="Settings")).to_be_in_viewport()
-    page.keyboard.press("End")
-    expect(page.get_by_role("heading", name="Settings")).not_to_be_in_viewport()
-    page.goto(address(embedded, "/session/1?seq=2"))
-    expect(page.locator(".detail dl")).to_be_visible()
-    page.locator(".detail").focus()
-    page.keyboard.press("End")
-    expect(page.locator(".detail .hash")).to_be_in_viewport()
-    selected = page.url
-    page.context.close()
-
-    assert complaints == []
-    assert selected.endswith("seq=2")
-
-
-def test_keys_act_on_what_the_key_before_did(page: Page, embedded: EmbeddedService) -> None:
-    """Keys that come faster than the screen is drawn are not lost, and do not act on what was shown before."""
-    page.goto(address(embedded, "/sessions?q=verdict:block+host:claude"))
-    expect(page.locator(".row")).to_have_count(1)
-    # Real keys are separate tasks, between which promises are settled but nothing need be drawn.
-    page.evaluate("""async () => { for (const key of ["j", "Enter"]) {
-        dispatchEvent(new KeyboardEvent("keydown", { key }));
-        const { port1, port2 } = new MessageChannel();
-        await new Promise((done) => { port1.onmessage = done; port2.postMessage(0); });
-    } }""")
-
-    expect(page.locator(".title")).to_be_visible()
 
 
 def test_a_request_that_failed_is_made_again(browser: Browser, embedded: EmbeddedService) -> None:
@@ -232,47 +106,34 @@ def test_search_that_is_not_understood_says_why(page: Page, embedded: EmbeddedSe
     # The browser itself logs a request that fails, which is not the page's complaint.
     page.goto(address(embedded, "/integrity?q=guard:delete_*"))
     expect(page.locator(".row")).to_have_count(1)
-    expect(page.get_by_role("link", name="Export lines")).to_have_attribute(
+    expect(page.get_by_role("link", name="JSONL")).to_have_attribute(
         "href", "/v1/export?format=jsonl&q=guard%3Adelete_*"
     )
     with page.expect_download() as download:
-        page.get_by_role("link", name="Export lines").click()
+        page.get_by_role("link", name="JSONL").click()
     line = json.loads(Path(download.value.path()).read_bytes())
     assert line["body"]["receipt"]["verdict"]["guard"] == "delete_outside"
 
 
-def test_new_entries_appear_by_themselves(browser: Browser, tmp_path: Path) -> None:
-    """A decision comes to the screen without a reload; `benchmarks/team.py` holds how soon."""
-    with open_activity_log(tmp_path) as log:
-        log.call("live", "git status")
-        with run_service(tmp_path) as embedded:
-            page, complaints = open_page(browser, embedded)
-            expect(page.locator(".row")).to_have_count(1)
-            log.call("live", "git push --force origin main")
-            expect(page.get_by_text("Bash git push --force origin main")).to_be_visible()
-            page.context.close()
-
-    assert complaints == []
+def test_an_address_that_is_none_of_ours_leads_on(browser: Browser, embedded: EmbeddedService) -> None:
+    """The page says so, in the frame of all pages; programs get a short answer."""
+    page, _ = open_page(browser, embedded)
+    response = page.goto(address(embedded, "/nowhere"))
+    assert response is not None
+    assert response.status == 404
+    page.get_by_role("link", name="What happens now").click()
+    expect(page.get_by_role("heading", name="Now")).to_be_visible()
+    page.context.close()
 
 
-def test_an_admin_makes_a_code_and_revokes_a_machine(browser: Browser, tmp_path: Path) -> None:
-    """Settings shows the command for a new machine; revoking takes two presses."""
-    with open_activity_log(tmp_path) as log:
-        log.call("s", "git status")
-    with run_service(tmp_path) as embedded:
-        page, complaints = open_page(browser, embedded)
-        page.goto(address(embedded, "/settings"))
-        page.get_by_role("button", name="Make a code").click()
-        expect(page.get_by_text(re.compile("verdikt ship enrol http://127.0.0.1:[0-9]+ --code vde_"))).to_be_visible()
-        page.get_by_role("button", name="Revoke", exact=True).click()
-        assert embedded.store.read_as(1).list_machines()[0].revoked is None
-        page.get_by_role("button", name="Really revoke").click()
-        expect(page.get_by_role("button", name="revoked")).to_be_visible()
-        page.context.close()
-        revoked = embedded.store.read_as(1).list_machines()[0].revoked
+def test_what_is_for_many_is_not_shown_to_one(page: Page, embedded: EmbeddedService) -> None:
+    """The service of one machine shows no way to let others in, nor to shut this machine out."""
+    page.goto(address(embedded, "/settings"))
+    expect(page.get_by_role("heading", name="Machines")).to_be_visible()
+    expect(page.get_by_role("link", name="3", exact=True)).to_have_attribute("href", re.compile("/sessions.q=machine"))
 
-    assert complaints == []
-    assert revoked is not None
+    expect(page.get_by_role("heading", name="People")).to_have_count(0)
+    expect(page.get_by_role("button", name=re.compile("Revoke|code"))).to_have_count(0)
 
 
 @pytest.mark.parametrize("width", [360, 1200])
@@ -350,7 +211,6 @@ def test_nothing_that_an_agent_wrote_does_anything(browser: Browser, tmp_path: P
     """Markup, escapes and invisible characters in every field of every page are shown, and never run."""
     entries = write_hostile_log(tmp_path)
     with run_service(tmp_path) as embedded:
-        name_with_markup(embedded)
         page, complaints = open_page(browser, embedded)
         expect(page.locator(".row").first).to_be_visible()
         elements = count_elements(page)
@@ -358,14 +218,10 @@ def test_nothing_that_an_agent_wrote_does_anything(browser: Browser, tmp_path: P
             "/",
             "/sessions",
             "/integrity",
-            "/settings",
             f"/integrity?q={'%3Cimg%20src=x%20onerror=alert(1)%3E'}",
         ):
             page.goto(address(embedded, path))
             expect(page.get_by_role("heading").first).to_be_visible()
-            if path == "/settings":
-                # Machines, people, tokens and events have come.
-                expect(page.get_by_text("__proto__")).to_have_count(6)
             page.wait_for_timeout(200)
             check_page(page)
         # The last entry by its address, and then each by the key that goes to the one before it.
@@ -380,21 +236,6 @@ def test_nothing_that_an_agent_wrote_does_anything(browser: Browser, tmp_path: P
 
     assert complaints == []
     assert elements == 0
-
-
-def name_with_markup(embedded: EmbeddedService) -> None:
-    """Give machines, people, tokens and events every hostile text as a name."""
-    service, now = embedded.service, 1_793_000_000.0
-    organisation = embedded.store.ensure_organisation("local", 0)
-    owner = Person(1, organisation, "you", frozenset({"admin"}))
-    for number, text in enumerate(HOSTILE):
-        machine = embedded.store.add_machine(organisation, text, bytes([number]) * 32, 1)
-        with embedded.store.database.begin_write() as connection:
-            table = schema.machine
-            connection.execute(table.update().where(table.c.id == machine).values(version=text, team=text))
-        service.people.ensure_person(organisation, text, text, frozenset({"viewer"}), [text])
-        service.people.record_event(organisation, text, text, text, now)
-        service.tokens.create_token(owner, text, frozenset({"read"}), 1, service.clock.now())
 
 
 def write_hostile_log(home: Path) -> int:

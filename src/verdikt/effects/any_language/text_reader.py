@@ -30,7 +30,7 @@ MAX_DISTANCE = 80
 """Number of tokens between a word and what it is applied to."""
 MAY_SECRET = compile_lazily(
     r"(?i)\.env|\.ssh|id_[rde]|\.aws|\.gnupg|\.kube|\.npmrc|\.pypirc|netrc|credential|secret|token|pgpass|shadow"
-    r"|\.pem|\.key|\.p12|keychain|keyring|wallet|history|cookies|logins|environ|getenv|\.docker|\.config|\.azure|\.git-"
+    r"|\.pem|\.key|\.p12|keychain|keyring|wallet|history|cookies|logins|environ|getenv|\.docker|\.config|\.azure|\.git-|(?-i:\bENV\b)"
 )
 """Without one of these no text names a secret."""
 # A test that gives its program another home; the names are bound like others where they are no variables.

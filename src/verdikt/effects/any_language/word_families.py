@@ -59,7 +59,8 @@ _BY_WORD = {
     Family.SEND: _words(
         "post put patch send sends upload request requests http https fetch curl socket connect connection dial tcp "
         "udp urlopen open get url uri stream mail smtp ftp webhook publish transmit submit report write add emit "
-        "client websocket ws push getstring telnet tcpstream httppost retrieve slurp spit axios ajax net"
+        "client websocket ws push getstring telnet tcpstream httppost retrieve slurp spit axios ajax net "
+        "sendto sendall gethostbyname getaddrinfo"
     ),
     Family.FETCH: _words(
         "download downloads downloader fetch get curl wget slurp open urlopen read http https request requests url uri "

@@ -18,14 +18,17 @@ _SCRIPT_LANGUAGES = word_set(
 _PLAIN_CHARACTERS = "-_./=:,@%+"
 
 
-def classify_code(language: str, text: str, call: Invocation) -> Iterator[Effect]:
-    """Yield the effects of program text; `code.run` for a language without a classifier. Never raises."""
+def classify_code(language: str, text: str, call: Invocation, path: str = "") -> Iterator[Effect]:
+    """Yield the effects of program text; `code.run` for a language without a classifier. Never raises.
+
+    `path` is that of the file that holds the text, if one does: programs find other files by it.
+    """
     # Imported when needed: the four together take about a third of the time to import the classifier, few commands
     # hold such text, and the program tables that they use import this package.
     if language == "python":
         from verdikt.effects.code.python import classify_python
 
-        yield from classify_python(text, call)
+        yield from classify_python(text, call, path)
     elif language == "sql":
         yield from classify_query(text, call)
     elif language in ("powershell", "cmd"):
@@ -39,7 +42,7 @@ def classify_code(language: str, text: str, call: Invocation) -> Iterator[Effect
     elif language in _SCRIPT_LANGUAGES:
         from verdikt.effects.code.script import classify_script
 
-        yield from classify_script(language, text, call)
+        yield from classify_script(language, text, call, path)
     else:
         yield call.make_effect("code.run", note=language)
 

@@ -4,6 +4,7 @@ There is no grammar: a name counts as bound from where a constant is assigned to
 """
 
 import re
+from collections.abc import Mapping
 
 from verdikt.effects.code import script_patterns, script_syntax
 from verdikt.effects.code.script_expressions import ScriptExpressions
@@ -16,33 +17,35 @@ _MAX_TURNS = 8
 """How many values of a loop are tried, each in a copy of the script."""
 
 
-def fold_constants(language: str, text: str) -> str:
+def fold_constants(language: str, text: str, values: Mapping[str, str]) -> str:
     """Return the same script with a string in the place of every expression whose value is known.
+
+    `values` are those of names that the script does not assign.
 
     Where a name stands for several values in turn, copies of the script follow, one for each further value.
     """
     if language == "node":
         text = _qualify_modules(text)
     head = inline_table_values(text[:_MAX_SCRIPT])
-    folded, turns = _fold_turn(language, head, 0)
+    folded, turns = _fold_turn(language, head, 0, values)
     copies = [folded]
     for turn in range(1, min(turns, _MAX_TURNS)):
         if len(head) * (turn + 1) > _MAX_SCRIPT:
             break
-        copies.append(_fold_turn(language, head, turn)[0])
+        copies.append(_fold_turn(language, head, turn, values)[0])
     return ";\n".join(dict.fromkeys(copies)) + text[_MAX_SCRIPT:]
 
 
-def _fold_turn(language: str, text: str, turn: int) -> tuple[str, int]:
+def _fold_turn(language: str, text: str, turn: int, values: Mapping[str, str]) -> tuple[str, int]:
     """Return the script as it is in one turn of its loops, and how many turns there are."""
-    script = _ConstantFolder(language, text, turn)
+    script = _ConstantFolder(language, text, turn, values)
     folded = script.fold_script()
     arguments = find_constant_arguments(language, folded)
     turns = max([script.turns, *map(len, arguments.values())])
     # A second pass sees calls whose name the first one revealed, and parameters whose value it made constant.
     if script.has_renamed_call or arguments:
-        values = {name: _pick_value(texts, turn) for name, texts in arguments.items()}
-        folded = _ConstantFolder(language, folded, turn, values).fold_script()
+        given = {name: _pick_value(texts, turn) for name, texts in arguments.items()}
+        folded = _ConstantFolder(language, folded, turn, {**values, **given}).fold_script()
     return folded, turns
 
 
@@ -62,7 +65,7 @@ def _qualify_modules(text: str) -> str:
 class _ConstantFolder(ScriptExpressions):
     """Folds one script, from its beginning to its end, as it is in one turn of its loops."""
 
-    def __init__(self, language: str, text: str, turn: int, initial_values: dict[str, str] | None = None) -> None:
+    def __init__(self, language: str, text: str, turn: int, initial_values: Mapping[str, str]) -> None:
         super().__init__(language, text, initial_values)
         self._turn = turn
         self._extra_statements: list[str] = []

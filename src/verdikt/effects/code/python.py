@@ -376,9 +376,12 @@ class _ModuleClassifier(InlinedCalls):
                 yield from self._classify_run_file(node.args[:1])
 
 
-def classify_python(text: str, call: Invocation) -> Iterator[Effect]:
-    """Yield the effects of a Python program."""
-    yield from _classify_source(text, _ModuleClassifier(call))
+def classify_python(text: str, call: Invocation, path: str = "") -> Iterator[Effect]:
+    """Yield the effects of a Python program; `path` is that of its file."""
+    module = _ModuleClassifier(call)
+    if path:
+        module.values["__file__"] = path
+    yield from _classify_source(text, module)
 
 
 def _classify_source(text: str, module: _ModuleClassifier) -> Iterator[Effect]:

@@ -163,6 +163,8 @@ class PythonConstants:
         key = str(number) if number not in (None, _NO_NUMBER) else self.evaluate_text(node.slice, depth + 1)
         if self.resolve_name(owner) == "os.environ":
             return "~" if key == "HOME" else UNKNOWN
+        if isinstance(owner, ast.Attribute) and owner.attr == "parents" and isinstance(number, int) and number >= 0:
+            return _find_ancestor(self.evaluate_text(owner.value, depth + 1), number)
         item = find_item(owner, key, self.elements)
         return self.evaluate_text(item, depth + 1) if item is not None else UNKNOWN
 
@@ -321,6 +323,12 @@ def _read_number(node: ast.expr | None) -> int | None:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
         return -node.operand.value if isinstance(node.operand.value, int) else _NO_NUMBER
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else _NO_NUMBER
+
+
+def _find_ancestor(path: str, number: int) -> str:
+    """Return what `Path(path).parents[number]` is; unknown where the path does not show it."""
+    parts = path.rstrip("/").split("/")
+    return "/".join(parts[: -number - 1]) or "/" if number + 1 < len(parts) and UNKNOWN not in path else UNKNOWN
 
 
 def _apply_string_method(function: str, owner: str | None, arguments: list[str]) -> str | None:

@@ -58,7 +58,7 @@ def classify_library_method(name: str, owner: str, modules: Collection[str], *, 
     """
     if name in DROP_METHODS:
         return "" if throwaway else "db.drop"
-    cloud = "boto3" in modules
+    cloud = any(module.startswith(_CLOUD_MODULES) for module in modules)
     if name.startswith("delete_") and any(module.startswith("kubernetes") for module in modules):
         return "k8s.delete.all" if "namespace" in name.split("_")[1:2] else "k8s.delete"
     if name == "prune" and "docker" in modules:
@@ -69,11 +69,19 @@ def classify_library_method(name: str, owner: str, modules: Collection[str], *, 
         return "message.send"
     if name in CLOUD_DELETE_METHODS or (cloud and name.startswith(CLOUD_DELETE_PREFIXES)):
         return "cloud.delete"
+    if cloud and name in ("delete", "terminate") and _CLOUD_RESOURCE.search(owner[-200:]):
+        return "cloud.delete"
     if name == "delete" and ".all()" in (end := owner[-200:]) and ".objects" in end:
         return "cloud.delete" if cloud else "" if throwaway else "db.delete.all"
     return ""
 
 
+_CLOUD_MODULES = ("boto3", "google.cloud", "azure.")
+_CLOUD_RESOURCE = compile_lazily(
+    r"(?i)\.(?:(?:object_version|object|instance|volume|snapshot)s(?:\.\w+\(.*\))?"
+    r"|(?:get_|db_?)?(?:bucket|table|instance|volume|snapshot|cluster|stack)\(.*\))$"
+)
+"""An expression for what holds data in a cloud: `resource.Bucket("x")`, `bucket.object_versions`."""
 OPEN_DATABASE = ("sqlite3.connect", "create_engine", "create_async_engine", "psycopg.connect", "psycopg2.connect")
 """Endings of the functions that open a database by an address in their first argument."""
 _SQLITE_ADDRESS = compile_lazily(r"sqlite(?:\+\w+)?://(?:/(?P<path>[^?]*))?")

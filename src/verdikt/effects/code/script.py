@@ -11,6 +11,7 @@ from verdikt.effects import host
 from verdikt.effects.code import script_patterns, script_syntax
 from verdikt.effects.code.constant_folding import fold_constants
 from verdikt.effects.code.language_calls import classify_language_calls, rewrite_calls
+from verdikt.effects.code.page_session import classify_page_session
 from verdikt.effects.code.python_functions import PATH_TESTS
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
@@ -31,12 +32,22 @@ _OPEN_MODES = ("<", ">", ">>", "+<", "+>", "-|", "|-")
 """The modes of Perl's `open`, where they stand alone."""
 
 
-def classify_script(language: str, text: str, call: Invocation) -> Iterator[Effect]:
-    """Yield the effects of a program in one of these languages."""
+def _name_own_place(path: str) -> dict[str, str]:
+    """Return what the names stand for by which a program finds its own file."""
+    directory = path.rpartition("/")[0]
+    if not directory:
+        return {}
+    return dict.fromkeys(("__dirname", "__dir__", "__DIR__"), directory) | dict.fromkeys(
+        ("__filename", "__FILE__"), path
+    )
+
+
+def classify_script(language: str, text: str, call: Invocation, path: str = "") -> Iterator[Effect]:
+    """Yield the effects of a program in one of these languages; `path` is that of its file."""
     text = _strip_comments_and_imports(language, text[:_MAX_SCRIPT])
     yield from _classify_eval_source(text, call)
     if language != "awk":  # the shell analysis has folded the constants of awk
-        text = fold_constants(language, rewrite_calls(language, text))
+        text = fold_constants(language, rewrite_calls(language, text), _name_own_place(path))
     if language == "rust":
         text = script_patterns.RUST_ARGUMENTS.sub(", ", script_patterns.RUST_REFERENCE.sub("", text))
     yield from _classify_eval_text(language, text, call)
@@ -62,6 +73,7 @@ def classify_script(language: str, text: str, call: Invocation) -> Iterator[Effe
     for match in script_patterns.OPEN_CALL.finditer(text):
         yield from _classify_open(match, call)
     yield from _classify_addresses(text, call)
+    yield from classify_page_session(text, call)
     yield from _classify_connections(text, call)
     if language == "osascript":
         yield from _classify_applescript(text, call)
@@ -372,8 +384,6 @@ def _classify_addresses(text: str, call: Invocation) -> Iterator[Effect]:
         name = host.parse_host(address)
         what = "net.local" if host.is_local_host(name) else "net.send" if sends else "net.fetch"
         yield call.make_effect(what, (Target(name, "host"),))
-        if what == "net.send" and script_patterns.SESSION_OF_PAGE.search(text):
-            yield call.make_effect("cred.send", (Target(name, "host"),), note="what a page knows its visitor by")
 
 
 def _classify_environment_dump(language: str, text: str, call: Invocation) -> Iterator[Effect]:

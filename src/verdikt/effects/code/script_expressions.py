@@ -4,6 +4,7 @@ There is no grammar: an expression is tried at a position, and gives up where it
 """
 
 import re
+from collections.abc import Mapping
 
 from verdikt.effects.code import script_syntax
 from verdikt.effects.code.decoder import apply_method, evaluate_decoder
@@ -22,11 +23,11 @@ _LOOP_LENGTH = 300
 class ScriptExpressions:
     """Evaluates expressions of one script by the values that its names have so far."""
 
-    def __init__(self, language: str, text: str, initial_values: dict[str, str] | None = None) -> None:
+    def __init__(self, language: str, text: str, initial_values: Mapping[str, str]) -> None:
         self._language = language
         self._joins_with_dot = language in script_syntax.DOT_JOIN_LANGUAGES
         self._text = normalize_strings(language, text)
-        self._values: dict[str, str] = dict(initial_values or {})
+        self._values: dict[str, str] = dict(initial_values)
         self._lists: dict[str, list[str]] = {}
         self._classes: frozenset[str] = frozenset()
         """Classes that the script declares."""

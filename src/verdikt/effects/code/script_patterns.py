@@ -108,7 +108,6 @@ SEND_CALL = compile_lazily(
     r"(?i)Net::HTTP\.post|->post(?:_form)?\b|\b(?:Post|Put)Async\(|\bUpload(?:String|File|Data)\(|\.(?:post|put|patch)\s*\(|method['\"]?\s*(?::|=>)\s*['\"](?:POST|PUT"
     r"|PATCH)"
 )
-SESSION_OF_PAGE = compile_lazily(r"\bdocument\.cookie\b|\b(?:local|session)Storage\b")
 # `eval` together with a download or a decoder anywhere in the text counts as running what they return.
 EVAL_CALL = compile_lazily(
     r"\b(?:eval|new\s+Function|runInThisContext|runInNewContext|loadstring|instance_eval|class_eval|create_function)\b"
@@ -170,7 +169,7 @@ DATABASE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "db.delete.all",
         compile_lazily(
-            r"\bdelete(?:Many|_many)\s*\(\s*(?:\{\s*\})?\s*\)|\b(?:destroy_all|delete_all)\b|\btruncate\(\)"
+            r"\bdelete(?:Many|_many)\s*\(\s*(?:\{\s*\})?\s*\)|(?:\.|->|::)(?:destroy_all|delete_all)\b|\btruncate\(\)"
             r"|\.objects\.all\(\)\.delete\(\)"
         ),
     ),

@@ -7,14 +7,14 @@ from itertools import islice
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.sql import classify_file_access, classify_sql
-from verdikt.effects.deployment_stage import list_stages
-from verdikt.effects.handlers.database_session import (
+from verdikt.effects.code.sql_session import (
     classify_session,
     find_database_name,
     find_server,
     is_read_only_connection,
     is_read_only_file,
 )
+from verdikt.effects.deployment_stage import list_stages
 from verdikt.effects.host import is_local_address, is_local_host
 from verdikt.effects.installation_names import is_live_name, is_throwaway
 from verdikt.effects.invocation import Invocation
@@ -77,10 +77,12 @@ def classify_client(
     files: str = "",
     database: str = "-d --dbname --database -D",
     initial: str = "",
+    read_only: str = "",
 ) -> Iterator[Effect]:
     """Classify a client that takes statements by `flags`, by standard input, by a file or as an operand.
 
-    `initial` are options with a statement that is run before the others.
+    `initial` are options with a statement that is run before the others, `read_only` is an option with the values that
+    keep the session from changing anything.
     """
     base = _find_database(call, database)
     light = is_throwaway(find_database_name(base))
@@ -97,7 +99,7 @@ def classify_client(
     yield from _classify_local_files(call, "\n".join(texts), base)
     # What comes through a pipe or from a file that can't be read may lift anything.
     is_known_input = not call.has_piped_input() and not call.command.redirects and not call.args.has_flag(files)
-    is_read_only = is_known_input and is_read_only_connection(call, dialect, base)
+    is_read_only = is_known_input and is_read_only_connection(call, dialect, base, read_only)
     is_live = any(is_live_name(word.raw or word.text) for word in call.command.argv[1:] if " " not in word.text)
     for effect in classify_session(call, effects, dialect, is_read_only=is_read_only):
         changes_live_rows = is_live and effect.what in _ROW_CHANGES
@@ -283,7 +285,8 @@ def classify_redis(call: Invocation) -> Iterator[Effect]:
     target = (Target(host.display_text if host is not None else "redis", "database"),)
     port = call.args.get_value("-p")
     # A server of this machine with a port of its own was most likely started for a test.
-    aside = True if host is None and port is not None and port.text != "6379" else None
+    is_own = host is None or is_local_address(host.text)
+    aside = True if is_own and port is not None and port.text != "6379" else None
     if host is not None and call.args.has_flag("-x -X") and not is_local_address(host.text):
         yield call.make_effect("net.send", (Target(host.display_text, "host"),), note="what is handed to it")
     for line in lines:

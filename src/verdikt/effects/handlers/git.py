@@ -4,16 +4,18 @@ from collections.abc import Iterator
 
 from verdikt.effects.arguments import Arguments
 from verdikt.effects.execution_context import find_preceding, find_working_directory
-from verdikt.effects.handlers.git_remotes import adjust_remote, is_scratch_remote
+from verdikt.effects.handlers.git_remotes import adjust_remote, find_session_remote, is_scratch_remote
 from verdikt.effects.handlers.git_settings import (
     classify_setting,
     classify_variables,
     find_remote_branch,
     skip_hooks,
 )
+from verdikt.effects.host import parse_host
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import find_program
+from verdikt.effects.secret_sends import is_listed_host
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.shell.command import Command, Word
 
@@ -118,6 +120,9 @@ def classify_push(call: Invocation) -> Iterator[Effect]:
 
 def _is_just_added(call: Invocation, remote: str) -> bool:
     """Whether a remote was added shortly before; the first one of a new repository is nothing special."""
+    address = find_session_remote(call, remote) or ""
+    if "://" in address and not is_listed_host(parse_host(address)) and not is_scratch_remote(call, remote):
+        return True
     if remote in ("origin", "upstream") or len(call.commands) < 2:
         return False
     return any(
@@ -138,6 +143,8 @@ def _classify_refspecs(call: Invocation, args: Arguments, specs: list[Word], bra
             yield call.make_effect("git.push.delete", target, possible=not spec.is_known)
         elif forced or text.startswith("+"):
             yield call.make_effect("git.push.force", target, possible=not spec.is_known)
+        elif _reaches_other_branch(text, branches, branch) and not is_scratch_remote(call, args.operands[0].text):
+            yield call.make_effect("git.push.shared", target)
         else:
             yield call.make_effect(plain, target)
     if specs:
@@ -147,6 +154,14 @@ def _classify_refspecs(call: Invocation, args: Arguments, specs: list[Word], bra
         everything = args.has_flag("--all --tags --branches")
         name = "everything" if everything else branch or name
     yield call.make_effect("git.push.force" if forced else plain, (Target(name, "ref"),))
+
+
+def _reaches_other_branch(refspec: str, remote_branch: str, branch: str) -> bool:
+    """Return whether a branch is published under the name of another: `HEAD:main` on a branch for a feature."""
+    source, _, destination = refspec.partition(":")
+    source = branch if source in ("HEAD", "@") else source.removeprefix("refs/heads/")
+    is_branch = not destination.startswith("refs/") or destination.startswith("refs/heads/")
+    return bool(source and destination) and is_branch and source != remote_branch
 
 
 def _to_hosts(remote: list[Word]) -> tuple[Target, ...]:

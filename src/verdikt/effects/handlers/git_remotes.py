@@ -21,7 +21,7 @@ def adjust_remote(call: Invocation, effect: Effect) -> Effect:
     what = effect.what
     if what == "git.remote.url" and names:
         is_removal = len(names) == 1
-        is_own = is_removal and _find_session_remote(call, names[0]) is not None
+        is_own = is_removal and find_session_remote(call, names[0]) is not None
         if is_own or (not is_removal and (_is_scratch_address(call, names[-1]) or _leads_nowhere(names[-1]))):
             what = "git.remote"
     return call.make_effect(what, (*effect.targets, Target(directory, "directory", directory)), note=effect.note)
@@ -31,13 +31,13 @@ def is_scratch_remote(call: Invocation, remote: str) -> bool:
     """Return whether a push goes to a repository in a temporary directory, by its path or by a remote that names it."""
     if remote.startswith(_LOCAL_STARTS):
         return _is_scratch_address(call, remote)
-    address = _find_session_remote(call, remote)
+    address = find_session_remote(call, remote)
     if address is None:
         address = (call.facts.git(find_working_directory(call)).remotes or {}).get(remote, "")
     return _is_scratch_address(call, address)
 
 
-def _find_session_remote(call: Invocation, name: str) -> str | None:
+def find_session_remote(call: Invocation, name: str) -> str | None:
     """Return the address that this session gave to a remote of the repository; None for others."""
     for command in reversed(find_preceding(call.command, call.commands)):
         words = [word.text for word in command.argv]

@@ -255,6 +255,11 @@ def classify_socat(call: Invocation) -> Iterator[Effect]:
 
 
 _PUTS = compile_lazily(r"(?im)(?:^|[;\n ])\s*(?:put|mput|send|append)\s+(?:-\w+\s+)*([^\s;]+)")
+_REMOVALS = compile_lazily(
+    r"(?im)(?:^|[;\n ])\s*(?:(?:glob\s+)?(?:rm|mrm|mdelete|delete|rmdir)\s+(?:-\w+\s+)*([^\s;]+)|mirror\s[^;\n]*--delete\b)"
+)
+"""What has a client delete on the server: the path, empty for whatever is missing here."""
+_SEVERAL = compile_lazily(r"\s-\w*r|[*?]|mirror")
 
 
 def classify_transfer(call: Invocation) -> Iterator[Effect]:
@@ -262,6 +267,12 @@ def classify_transfer(call: Invocation) -> Iterator[Effect]:
     args = call.args
     hosts = tuple(host.to_host_target(word) for word in args.operands[:1])
     commands = " ".join(word.text for word in (*args.get_values("-c -e -b --command"), *args.operands[1:]))
-    names = _PUTS.findall(f"{call.command.stdin or ''}\n{commands}")
+    if len(args.operands) > 1 and host.is_remote_path(args.operands[0].text):
+        yield from classify_copy(call)
+    orders = f"{call.command.stdin or ''}\n{commands}"
+    for order in _REMOVALS.finditer(orders):
+        target = Target(order[1] or "files on the server", "resource")
+        yield call.make_effect("cloud.delete", (target,), possible=_SEVERAL.search(order[0]) is None)
+    names = _PUTS.findall(orders)
     yield call.make_effect("net.send.file" if names or "mirror -R" in commands else "net.connect", hosts)
     yield from call.classify_sent_files([Word(name, name) for name in names])

@@ -15,15 +15,19 @@ def classify_grep(call: Invocation) -> Iterator[Effect]:
     args = call.args
     given = args.has_flag("-e --regexp -f --file --files --type-list")
     files = call.make_effects("fs.read", args.operands if given else args.operands[1:])
-    if any(target.zone is Zone.SECRET for effect in files for target in effect.targets) and _is_plain(
-        args, given=given
-    ):
+    is_secret = any(target.zone is Zone.SECRET for effect in files for target in effect.targets)
+    # What is kept in a file is more than a look at a setting.
+    if is_secret and _is_plain(args, given=given) and not _keeps_output(call):
         files = call.make_effects("fs.list", args.operands if given else args.operands[1:])
     yield from files
     if args.operands and args.has_flag("-r -R --recursive --hidden") and args.operands[-1].text[:1] in ("/", "~"):
         yield from _classify_password_search(call, args.operands if given else args.operands[1:], args.operands[0].text)
     if call.command.pipe_from is not None and not args.has_flag("-c --count -q --quiet --silent"):
         yield from _secret_lines(call, args.get_values("-e --regexp") or args.operands[:1])
+
+
+def _keeps_output(call: Invocation) -> bool:
+    return any(r.op in (">", ">>", ">|") and r.target.text != "/dev/null" for r in call.command.redirects)
 
 
 _SETTINGS = compile_lazily(r"^[\^(]*(?:[A-Z][A-Z_]{2,}[=:]?\|?)+\)?[=:]?$")
@@ -155,7 +159,7 @@ def classify_editor(call: Invocation) -> Iterator[Effect]:
         elif "!" in text or "system(" in text or "shell-command" in text:
             inner = text[text.index("!") + 1 :] if "!" in text else text.partition('"')[2].partition('"')[0]
             yield from call.classify_shell(inner)
-    if loaded := call.args.get_values("-l --load --script"):
+    if loaded := call.args.get_values("-l --load --script -S -u"):
         yield from call.make_effects("code.run", loaded)
     yield from call.make_effects("fs.write", [w for w in call.args.operands if not w.text.startswith("+")])
 

@@ -36,8 +36,9 @@ def encode(hook_event: HookEvent, host_decision: HostDecision) -> HookResponse:
     # call that could not be read, keep the status that every client understands: there the hook did fail.
     is_read = hook_event.action is not None or hook_event.kind is HookEventKind.PROMPT
     if response.exit_code and is_read and hook_event.name in HOST.events:
-        document = {"decision": "deny", "reason": host_decision.reason, "systemMessage": host_decision.how_to_allow}
-        return build_response(document)
+        # Of a refused call its terminal shows the person this message alone; of a refused prompt it shows the reason.
+        notice = host_decision.how_to_allow if hook_event.action is None else host_decision.person_text
+        return build_response({"decision": "deny", "reason": host_decision.reason, "systemMessage": notice})
     return response
 
 

@@ -31,6 +31,7 @@ export function Tokens() {
     });
   return html`<section>
     <h2>Tokens of programs</h2>
+    <p class="facts">A program that reads with <code>Authorization: Bearer</code>; it can change nothing.</p>
     <ul class="plain">
       ${(data?.tokens ?? []).filter((token) => !token.revoked).map(
         (token) => html`<li key=${token.id}>
@@ -60,9 +61,9 @@ export function People({ me }) {
       <thead><tr><th>name</th><th>roles</th><th>groups</th><th>signed in</th><th>access</th></tr></thead>
       <tbody>
         ${(data?.people ?? []).map((person) => html`<tr key=${person.id}>
-          <td>${showText(person.name)} <span class="facts">${showText(person.email)}</span></td>
+          <td class="name">${showText(person.name)} <span class="facts">${showText(person.email)}</span></td>
           <td>${person.roles.map(showText).join(", ")}</td>
-          <td>${person.groups.map(showText).join(", ")}</td>
+          <td class="long">${person.groups.map(showText).join(", ")}</td>
           <td>${person.seen ? `${showAge(person.seen)} ago` : "never"}</td>
           <td>${person.id === me.id
             ? "you"

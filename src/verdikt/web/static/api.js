@@ -58,8 +58,8 @@ export function repeatLoad(load, everySeconds = 0) {
 
 const lastAnswers = new Map();
 
-// Returns {data, at, error}. The last known data stays while a newer answer is awaited, and when none comes. Another
-// `version` asks again at once.
+// Returns {data, at, path, error}. The last known data stays while a newer answer is awaited, also of another `path`, and
+// when none comes. Another `version` asks again at once.
 export function useData(path, { everySeconds = 0, version = 0 } = {}) {
   const [state, setState] = useState(() => lastAnswers.get(path) ?? {});
   useEffect(() => {
@@ -68,7 +68,7 @@ export function useData(path, { everySeconds = 0, version = 0 } = {}) {
     setState(lastAnswers.get(path) ?? ((before) => ({ ...before, error: undefined })));
     const end = repeatLoad(async () => {
       try {
-        const answer = { data: await call(path), at: Date.now() };
+        const answer = { data: await call(path), at: Date.now(), path };
         lastAnswers.set(path, answer);
         if (isCurrent) setState(answer);
       } catch (error) {

@@ -4,6 +4,7 @@ import { Effect } from "./detail.js";
 import { diffLines } from "./diff.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 import { useKeys } from "./keys.js";
+import { copyText } from "./message.js";
 import { signWithKey } from "./security_keys.js";
 import { lastName, showBlock, showCount, showMoment, showText } from "./text.js";
 
@@ -42,7 +43,8 @@ function describeTime(approval, now) {
   const seconds = Math.max(0, approval.expires - now);
   const hours = Math.floor(seconds / 3600);
   const minutes = String(Math.floor((seconds % 3600) / 60)).padStart(2, "0");
-  return `expires in ${hours}:${minutes} h`;
+  const repeats = approval.calls > 1 ? `asked ${approval.calls} times, ` : "";
+  return `${repeats}expires in ${hours}:${minutes} h`;
 }
 
 function CardBody({ approval, onShown, onVoted }) {
@@ -71,8 +73,8 @@ function CardBody({ approval, onShown, onVoted }) {
       ${data.chain ? html` · <a href=${`/session/${data.chain}?seq=${data.seq}`}>the actions before it</a>` : ""}
       ${" · "}digest <code>${data.digest.slice(0, 16)}…</code>
     </p>
-    <${Votes} votes=${data.votes} />
-    ${approval.state === "waiting" && html`<${Ballot} approval=${data} onVoted=${onVoted} />`}
+    <${Votes} votes=${approval.votes} />
+    ${approval.state === "waiting" && html`<${Ballot} approval=${{ ...data, can_vote: approval.can_vote, why_not: approval.why_not }} onVoted=${onVoted} />`}
   </div>`;
 }
 
@@ -82,8 +84,9 @@ function Texts({ texts, previous, pinned }) {
     const text = texts[path];
     if (text === undefined) return html`<p class="facts">rests on ${showText(path)}, which is too long to be shown</p>`;
     const isDiff = previous[path] !== undefined;
-    const title = isDiff ? (previous[path] === text ? "as last approved" : "changed since it was last approved") : showCount(text.split("\n").length, "line");
-    return html`<details open=${isDiff && previous[path] !== text}>
+    const title = isDiff ? (previous[path] === text ? "as last approved" : "changed since it was last approved") : showCount(text.replace(/\n$/, "").split("\n").length, "line");
+    // What was approved before in these very words need not be read again.
+    return html`<details open=${previous[path] !== text}>
       <summary>${showText(path)} <span class="facts">${title}</span></summary>
       ${isDiff && previous[path] !== text ? html`<${Diff} before=${previous[path]} after=${text} />` : html`<pre tabindex="0">${showBlock(text)}</pre>`}
     </details>`;
@@ -163,7 +166,7 @@ function Proposal({ text, onDone }) {
     <p>Approved. To be asked no more about exactly this call, put this into the policy:</p>
     <pre tabindex="0">${showBlock(text)}</pre>
     <div class="bar">
-      <button type="button" onClick=${() => navigator.clipboard?.writeText(text)}>Copy</button>
+      <button type="button" onClick=${() => copyText(text, "rule")}>Copy</button>
       <button type="button" onClick=${onDone}>Done</button>
     </div>
   </div>`;

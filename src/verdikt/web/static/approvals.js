@@ -1,8 +1,10 @@
 // Approvals that agents wait for, those of one shape together, and the history with how people answer.
 import { useData } from "./api.js";
 import { Card, sendVote } from "./approval_card.js";
-import { html, useRef, useState } from "./html.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 import { useKeys } from "./keys.js";
+import { copyText } from "./message.js";
+import { refreshNotices } from "./notices.js";
 import { Empty, Freshness } from "./parts.js";
 import { go, withQuery } from "./router.js";
 import { showSeconds, showText } from "./text.js";
@@ -28,20 +30,37 @@ export function ApprovalsPage({ query, me }) {
   const q = query.get("q") ?? "";
   const [version, setVersion] = useState(0);
   const state = tab === "history" ? "history" : "waiting";
-  const list = useData(`/v1/approvals?state=${state}&limit=100&q=${encodeURIComponent(q)}`, { everySeconds: tab === "history" ? 15 : 3, version });
-  const all = list.data?.approvals ?? [];
-  const groups = groupByShape(tab === "mine" ? all.filter((approval) => approval.can_vote) : all);
+  const address = `/v1/approvals?state=${state}&limit=100&q=${encodeURIComponent(q)}`;
+  const list = useData(address, { everySeconds: tab === "history" ? 15 : 3, version });
+  const isLoaded = list.path === address;
+  const all = isLoaded ? list.data.approvals : [];
+  const wanted = Number(query.get("id"));
+  const inTab = tab === "mine" ? all.filter((approval) => approval.can_vote) : all;
+  // The approval of the address is shown even where it is not in this list, because it ended or is an old one.
+  const isAbsent = isLoaded && wanted > 0 && !inTab.some((approval) => approval.id === wanted);
+  const absent = useData(isAbsent ? `/v1/approvals/${wanted}` : "", { version: list.at });
+  const groups = groupByShape(isAbsent && absent.data?.id === wanted ? [absent.data, ...inTab] : inTab);
   const approvals = groups.flat();
   // What was shown in full, by number: only that is approved together.
   const [shown, setShown] = useState(new Map());
-  const wanted = Number(query.get("id"));
-  const selected = Math.max(0, approvals.findIndex((approval) => approval.id === wanted));
-  const select = (index) => approvals[index] && go(withQuery({ id: approvals[index].id }), { replace: true });
-  const reload = () => setVersion((before) => before + 1);
+  const selected = approvals.findIndex((approval) => approval.id === wanted);
+  const select = (index) => go(withQuery({ id: approvals[index]?.id }), { replace: true });
+  // The first one that this person can answer is opened, and stays open by its number: when it is answered elsewhere, a key does not answer the next.
+  const votedAt = useRef(0);
+  useEffect(() => {
+    if (!wanted && approvals.length && list.at !== votedAt.current) select(Math.max(0, approvals.findIndex((approval) => approval.can_vote)));
+  }, [wanted, list.at, tab]);
+  const showNext = (voted) => {
+    const others = [...approvals.slice(selected + 1), ...approvals].filter((approval) => approval.can_vote && !voted.includes(approval.id));
+    votedAt.current = list.at;
+    setVersion((before) => before + 1);
+    refreshNotices();
+    go(withQuery({ id: others[0]?.id }), { replace: true });
+  };
   const showTab = (name) => go(`/approvals${name === "waiting" ? "" : `?state=${name}`}`);
   useKeys({
-    j: () => select(Math.min(approvals.length - 1, selected + 1)),
-    k: () => select(Math.max(0, selected - 1)),
+    ...(approvals.length ? { j: () => select(Math.min(approvals.length - 1, selected + 1)), k: () => select(Math.max(0, selected - 1)) } : {}),
+    ...(approvals[selected] ? { ".": () => copyText(`${location.origin}/approvals?id=${approvals[selected].id}`, "link") } : {}),
     "[": () => showTab(TABS[Math.max(0, TABS.findIndex(([name]) => name === tab) - 1)][0]),
     "]": () => showTab(TABS[Math.min(TABS.length - 1, TABS.findIndex(([name]) => name === tab) + 1)][0]),
   });
@@ -59,7 +78,8 @@ export function ApprovalsPage({ query, me }) {
     ${tab === "history" && html`<${HistorySearch} q=${q} />`}
     ${tab === "history" && me.sees_all && html`<${Approvers} />`}
     <${Freshness} ...${list} />
-    ${list.data && approvals.length === 0 && html`<${Empty}>${describeNothing(tab)}<//>`}
+    ${isAbsent && absent.error?.status === 404 && html`<p class="freshness stale" role="status">There is no approval ${wanted}.</p>`}
+    ${isLoaded && approvals.length === 0 && html`<${Empty}>${describeNothing(tab)}<//>`}
     ${groups.map((group) => {
       const cards = group.map(
         (approval) => html`<${Card}
@@ -69,11 +89,11 @@ export function ApprovalsPage({ query, me }) {
           isOpen=${approval === approvals[selected]}
           onOpen=${() => select(approvals.indexOf(approval))}
           onShown=${(data) => setShown((before) => new Map(before).set(approval.id, data))}
-          onVoted=${reload}
+          onVoted=${() => showNext([approval.id])}
         />`,
       );
       if (group.length === 1) return cards;
-      return html`<${SameShape} key=${`shape-${group[0].shape}`} group=${group} shown=${shown} isOpen=${group.includes(approvals[selected])} onVoted=${reload}>${cards}<//>`;
+      return html`<${SameShape} key=${`shape-${group[0].shape}`} group=${group} shown=${shown} isOpen=${group.includes(approvals[selected])} onVoted=${() => showNext(group.map((approval) => approval.id))}>${cards}<//>`;
     })}
   </main>`;
 }

@@ -67,6 +67,6 @@ export function Chart({ hours, since, now }) {
   const peak = hours.reduce((most, hour) => Math.max(most, (hour.block ?? 0) + (hour.ask ?? 0)), 0);
   return html`<figure class="chart" aria-label=${`Decisions by hour over seven days; at most ${peak} asks and blocks in one hour`}>
     <div ref=${box}></div>
-    <figcaption>${SERIES.map((word) => html`<span class=${`key ${word}`}>${word}</span>`)} by hour; drag to search in a time</figcaption>
+    <figcaption>${SERIES.map((word) => html`<span class=${`key ${word}`}>${word}</span>`)} by hour<span class="optional">; drag to search in a time</span></figcaption>
   </figure>`;
 }

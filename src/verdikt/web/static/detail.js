@@ -1,7 +1,7 @@
 // Everything about one entry: what was wanted, what it would do, what was decided and why, and what came of it.
 import { useData } from "./api.js";
 import { html } from "./html.js";
-import { useKeys } from "./keys.js";
+import { copyText } from "./message.js";
 import { Verdict } from "./parts.js";
 import { showBlock, showMoment, showText } from "./text.js";
 
@@ -12,8 +12,7 @@ function describeSignature(entry, signedSeq) {
 
 export function Detail({ chain, seq, signedSeq, onClose }) {
   const { data, error } = useData(`/v1/entries/${chain}/${seq}`);
-  const copyLink = () => navigator.clipboard?.writeText(`${location.origin}/session/${chain}?seq=${seq}`);
-  useKeys({ ".": copyLink });
+  const copyLink = () => copyText(`${location.origin}/session/${chain}?seq=${seq}`, "link");
   if (error && !data) return html`<aside class="detail" tabindex="0"><p class="freshness stale">${error.message}</p></aside>`;
   if (!data) return html`<aside class="detail" tabindex="0" aria-busy="true"></aside>`;
   if (data.problem)

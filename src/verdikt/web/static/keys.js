@@ -27,12 +27,13 @@ addEventListener("keydown", (event) => {
   clearTimeout(prefixTimer);
   // The page that was shown last comes first.
   for (let index = handlers.length - 1; index >= 0; index -= 1) {
-    const action = handlers[index].current[key];
-    if (action) {
+    const { actions, isModal } = handlers[index].current;
+    if (actions[key]) {
       event.preventDefault();
-      action(event);
+      actions[key](event);
       return;
     }
+    if (isModal) return;
   }
   if (event.key === "g") {
     prefix = "g ";
@@ -42,10 +43,11 @@ addEventListener("keydown", (event) => {
 
 // A key acts on what is shown. An ordinary effect runs some time after the page was drawn, and a key pressed in between
 // would act on the state before: `j`, `Enter` in a hurry would open nothing. A layout effect runs with the drawing.
-export function useKeys(actions) {
-  const handler = useRef(actions);
+// With `isModal`, what is behind gets no keys.
+export function useKeys(actions, { isModal = false } = {}) {
+  const handler = useRef({ actions, isModal });
   useLayoutEffect(() => {
-    handler.current = actions;
+    handler.current = { actions, isModal };
   });
   useLayoutEffect(() => {
     handlers.push(handler);

@@ -18,10 +18,10 @@ function useNarrow() {
   return isNarrow;
 }
 
-export function WindowedList({ count, renderRow, selected, onSelect, onOpen, label, wraps = false }) {
+export function WindowedList({ count, renderRow, selected, isMarked, onSelect, onOpen, label }) {
   const box = useRef(null);
-  // With `wraps`, a row has a second line where the window is narrow.
-  const isTall = useNarrow() && wraps;
+  // Where the window is narrow, a row has a second line.
+  const isTall = useNarrow();
   const rowHeight = isTall ? TALL_ROW_HEIGHT : ROW_HEIGHT;
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
@@ -72,9 +72,10 @@ export function WindowedList({ count, renderRow, selected, onSelect, onOpen, lab
   for (let index = first; index < last; index += 1) {
     rows.push(html`<div
       key=${index}
-      class=${`row${isTall ? " tall" : ""}${index === selected ? " selected" : ""}`}
+      class=${`row${isTall ? " tall" : ""}${index === selected ? " selected" : ""}${isMarked(index) ? " marked" : ""}`}
       role="option"
       aria-selected=${index === selected}
+      aria-checked=${isMarked(index)}
       aria-posinset=${index + 1}
       aria-setsize=${count}
       id=${`row-${index}`}

@@ -14,9 +14,18 @@ function readSeen() {
   }
 }
 
+let refresh = () => {};
+
+// Asks again at once, after an answer.
+export function refreshNotices() {
+  refresh();
+}
+
 // Returns how many approvals wait for this person, and shows new ones where notices are on.
 export function useNotices(isActive) {
-  const { data } = useData(isActive ? "/v1/approvals?state=waiting&limit=100" : "", { everySeconds: 10 });
+  const [version, setVersion] = useState(0);
+  refresh = () => setVersion((before) => before + 1);
+  const { data } = useData(isActive ? "/v1/approvals?state=waiting&limit=100" : "", { everySeconds: 10, version });
   const mine = (data?.approvals ?? []).filter((approval) => approval.can_vote);
   useEffect(() => {
     if (typeof Notification === "undefined" || Notification.permission !== "granted") return;
@@ -38,9 +47,10 @@ export function useNotices(isActive) {
 
 export function DesktopNotices() {
   const [permission, setPermission] = useState(typeof Notification === "undefined" ? "unsupported" : Notification.permission);
-  const text = { granted: "on", denied: "refused in the browser's settings", unsupported: "not offered by this browser" }[permission];
+  const text = { granted: "It is on.", denied: "It is refused in the browser's settings.", unsupported: "This browser does not offer it." }[permission];
   return html`<section>
     <h2>Notices on this computer</h2>
-    ${text ? html`<p class="facts">${text}</p>` : html`<button onClick=${async () => setPermission(await Notification.requestPermission())}>Tell me on this computer</button>`}
+    <p class="facts">This browser tells you that an agent waits, while a page of verdikt is open.</p>
+    ${text ? html`<p>${text}</p>` : html`<button onClick=${async () => setPermission(await Notification.requestPermission())}>Tell me on this computer</button>`}
   </section>`;
 }

@@ -32,19 +32,20 @@ export function Notifiers({ me }) {
     });
   return html`<section>
     <h2>Notifications</h2>
+    <p class="facts">Where you hear that an agent waits for you: of each approval at once, or of several in one message.</p>
     <ul class="plain">
       ${(data?.notifiers ?? []).map(
         (place) => html`<li key=${place.id}>
-          ${place.kind} ${showText(place.address)} <span class="facts">${place.group ? `for the group ${showText(place.group)}, ` : ""}${place.mode}${place.problem ? `: ${showText(place.problem)}` : ""}</span>
+          ${showText(place.kind)} ${showText(place.address)} <span class="facts">${place.group ? `for the group ${showText(place.group)}, ` : ""}${showText(place.mode)}${place.problem ? `: ${showText(place.problem)}` : ""}</span>
           ${" "}<button onClick=${() => test(place.id)}>Send test</button>
           ${" "}<button onClick=${() => run(() => call(`/v1/notifiers/${place.id}/removal`, { method: "POST", body: {} }).then(() => ""))}>Remove</button>
         </li>`,
       )}
     </ul>
     <form ref=${form} class="bar" onSubmit=${add}>
-      <select name="kind" aria-label="Kind"><option>webhook</option><option>slack</option><option>email</option></select>
+      <select name="kind" aria-label="Kind"><option value="webhook">webhook</option><option value="slack">Slack</option><option value="email">mail</option></select>
       <input name="address" required placeholder="address of a hook, or mail address" aria-label="Address" maxlength="500" />
-      <select name="mode" aria-label="Mode"><option>each</option><option>digest</option></select>
+      <select name="mode" aria-label="Mode"><option value="each">each at once</option><option value="digest">several in one</option></select>
       ${me.roles.includes("admin") && html`<input name="group" placeholder="for a group (optional)" aria-label="Group" maxlength="100" />`}
       <button type="submit">Add</button>
     </form>

@@ -17,7 +17,7 @@ export function Freshness({ at, error }) {
 
 const HINT = 'verdict:block guard:git_* host:claude since:7d "push --force"';
 
-export function SearchBox({ query }) {
+export function SearchBox({ query, hint = HINT }) {
   const input = useRef(null);
   useKeys({ "/": () => input.current.focus(), Escape: () => input.current.blur() });
   useEffect(() => {
@@ -26,10 +26,10 @@ export function SearchBox({ query }) {
   const submit = (event) => {
     event.preventDefault();
     input.current.blur();
-    go(withQuery({ q: input.current.value.trim(), selected: "" }));
+    go(withQuery({ q: input.current.value.trim(), selected: "", marked: "" }));
   };
   return html`<form class="search" role="search" onSubmit=${submit}>
-    <input ref=${input} type="search" name="q" defaultValue=${query} placeholder=${HINT} aria-label="Search" autocomplete="off" spellcheck="false" />
+    <input ref=${input} type="search" name="q" defaultValue=${query} placeholder=${hint} aria-label="Search" autocomplete="off" spellcheck="false" />
     <button type="submit">Search</button>
   </form>`;
 }

@@ -49,6 +49,7 @@ export function SecurityKeys() {
     });
   return html`<section>
     <h2>Security keys</h2>
+    <p class="facts">A key or passkey signs what you approve, where the policy asks for it.</p>
     <ul class="plain">
       ${(data?.keys ?? []).map(
         (key) => html`<li key=${key.id}>

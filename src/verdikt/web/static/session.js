@@ -3,10 +3,10 @@ import { call, repeatLoad, useData } from "./api.js";
 import { Detail } from "./detail.js";
 import { html, useEffect, useMemo, useState } from "./html.js";
 import { useKeys } from "./keys.js";
-import { WindowedList } from "./list.js";
 import { Empty, Freshness, Verdict } from "./parts.js";
 import { go, withQuery } from "./router.js";
-import { lastName, showCount, showMoment, showText, showTime } from "./text.js";
+import { ENTRIES, RowList } from "./rows.js";
+import { lastName, quote, showCount, showMoment, showText, showTime } from "./text.js";
 
 const PAGE_ROWS = 20000;
 
@@ -46,7 +46,8 @@ function useRows(chain) {
 export function SessionPage({ chain, query }) {
   const session = useData(`/v1/sessions/${chain}`, { everySeconds: 5 });
   const { rows, error, at } = useRows(chain);
-  const [showsAll, setShowsAll] = useState(true);
+  const showsAll = query.get("only") !== "decisions";
+  const toggle = () => go(withQuery({ only: showsAll ? "decisions" : "" }), { replace: true });
   const shown = useMemo(() => (showsAll ? rows : rows.filter((row) => row[2] === "decision")), [rows, showsAll]);
   const wanted = Number(query.get("seq") ?? 0);
   const selected = useMemo(() => (wanted ? shown.findIndex((row) => row[0] === wanted) : -1), [shown, wanted]);
@@ -62,8 +63,9 @@ export function SessionPage({ chain, query }) {
   useKeys({
     "[": () => jump(-1),
     "]": () => jump(1),
-    d: () => setShowsAll(!showsAll),
-    Escape: () => go(withQuery({ seq: "" }), { replace: true }),
+    d: toggle,
+    // Marks go first; the list answers for them.
+    ...(query.get("marked") ? {} : { Escape: () => go(withQuery({ seq: "" }), { replace: true }) }),
   });
   if (session.error?.status === 404) return html`<main tabindex="-1" class="page"><h1>Session</h1><${Empty}>There is no such session.<//></main>`;
   return html`<main tabindex="-1" class=${selected >= 0 ? "page split has-detail" : "page split"}>
@@ -74,27 +76,32 @@ export function SessionPage({ chain, query }) {
       <${Freshness} at=${at} error=${error} />
       <${Lane} rows=${rows} onSelect=${(seq) => go(withQuery({ seq }), { replace: true })} />
       <div class="bar">
-        <button aria-pressed=${!showsAll} onClick=${() => setShowsAll(!showsAll)}>Decisions only</button>
-        <button onClick=${() => jump(-1)}>Previous ask or block</button>
-        <button onClick=${() => jump(1)}>Next ask or block</button>
+        <button aria-pressed=${!showsAll} onClick=${toggle}>Decisions only</button>
+        <button aria-label="Previous ask or block" onClick=${() => jump(-1)}>Previous<span class="optional"> ask or block</span></button>
+        <button aria-label="Next ask or block" onClick=${() => jump(1)}>Next<span class="optional"> ask or block</span></button>
         <${Verification} chain=${chain} />
       </div>
     </div>
-    <${WindowedList}
+    <${RowList}
       label="Entries, oldest first"
-      count=${shown.length}
-      selected=${selected}
-      onSelect=${select}
-      renderRow=${(index) => html`<${EntryRow} row=${shown[index]} />`}
+      rows=${shown}
+      query=${query}
+      parameter="seq"
+      keyOf=${(row) => String(row[0])}
+      linkOf=${(row) => `/session/${chain}?seq=${row[0]}`}
+      searchOf=${(keys) => ENTRIES.searchOf(keys.map((key) => `${chain}/${key}`))}
+      renderRow=${(row) => html`<${EntryRow} row=${row} />`}
     />
     ${selected >= 0 && html`<${Detail} chain=${chain} seq=${wanted} signedSeq=${session.data?.signed_seq ?? 0} onClose=${() => go(withQuery({ seq: "" }), { replace: true })} />`}
   </main>`;
 }
 
 function SessionFacts({ session }) {
+  const count = (number, noun, word) =>
+    number ? html`<a href=${`/integrity?q=${encodeURIComponent(`session:${quote(session.session)} ${word}`)}`}>${showCount(number, noun)}</a>` : showCount(number, noun);
   return html`<p class="facts">
     ${showText(session.machine)} · ${showText(session.host || "–")} · ${showMoment(session.first_ts)} – ${showMoment(session.last_ts)} ·
-    ${" "}${showCount(session.decisions, "action")}, ${showCount(session.asks, "ask")}, ${showCount(session.blocks, "block")} ·
+    ${" "}${count(session.decisions, "action", "kind:decision")}, ${count(session.asks, "ask", "verdict:ask")}, ${count(session.blocks, "block", "verdict:block")} ·
     ${" "}signed up to ${session.signed_seq} of ${session.seq}${session.forked ? html` · <b class="block">this history was rewritten later</b>` : ""}
   </p>`;
 }

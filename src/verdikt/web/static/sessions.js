@@ -1,21 +1,27 @@
 // The sessions, the last active first.
 import { call, useData } from "./api.js";
 import { html, useEffect, useState } from "./html.js";
-import { WindowedList } from "./list.js";
-import { Empty, Freshness, SearchBox } from "./parts.js";
+import { ExportBar } from "./export.js";
+import { Empty, SearchBox } from "./parts.js";
 import { go } from "./router.js";
-import { lastName, showCount, showMoment, showText } from "./text.js";
+import { RowList } from "./rows.js";
+import { lastName, quote, showCount, showMoment, showText } from "./text.js";
 
-export function SessionsPage({ query }) {
+const SESSIONS = {
+  keyOf: (session) => String(session.chain),
+  linkOf: (session) => `/session/${session.chain}`,
+  searchOf: (keys, sessions) => {
+    const names = sessions.filter((session) => keys.includes(String(session.chain))).map((session) => session.session);
+    return `/sessions?q=${encodeURIComponent(names.map((name) => `session:${quote(name)}`).join(" "))}`;
+  },
+};
+
+export function SessionsPage({ query, me }) {
   const q = query.get("q") ?? "";
   const address = `/v1/sessions?q=${encodeURIComponent(q)}&limit=100`;
   const first = useData(address);
   const [more, setMore] = useState({ address, sessions: [], cursor: null });
-  const [selected, setSelected] = useState(-1);
-  useEffect(() => {
-    setMore({ address, sessions: [], cursor: null });
-    setSelected(-1);
-  }, [address]);
+  useEffect(() => setMore({ address, sessions: [], cursor: null }), [address]);
 
   const sessions = [...(first.data?.sessions ?? []), ...(more.address === address ? more.sessions : [])];
   const cursor = more.cursor ?? first.data?.cursor ?? "";
@@ -26,27 +32,30 @@ export function SessionsPage({ query }) {
   return html`<main tabindex="-1" class="page">
     <h1>Sessions</h1>
     <${SearchBox} query=${q} />
-    <${Freshness} ...${first} />
-    ${first.data && sessions.length === 0 && html`<${Empty}>No session has an entry like that.<//>`}
+    <${ExportBar} q=${q} me=${me} data=${first} />
+    ${first.data && sessions.length === 0 && html`<${Empty}>${q ? "No session has an entry like that." : "No session was recorded yet."}<//>`}
     ${sessions.length > 0 &&
-    html`<${WindowedList}
+    html`<${RowList}
       label="Sessions, the last active first"
-      count=${sessions.length}
-      wraps=${true}
-      selected=${selected}
-      onSelect=${setSelected}
-      onOpen=${(index) => go(`/session/${sessions[index].chain}`)}
-      renderRow=${(index) => html`<${SessionRow} session=${sessions[index]} />`}
+      rows=${sessions}
+      query=${query}
+      ...${SESSIONS}
+      onOpen=${(session) => go(SESSIONS.linkOf(session))}
+      renderRow=${(session) => html`<${SessionRow} session=${session} isLocal=${me.is_local} />`}
     />`}
     ${cursor && html`<button onClick=${loadMore}>Older sessions</button>`}
   </main>`;
 }
 
-function SessionRow({ session }) {
+// Sessions that no agent began.
+const OWN_SESSIONS = new Map([["operator", "what people did with verdikt on this machine"]]);
+
+function SessionRow({ session, isLocal }) {
   return html`<span class="time wide">${showMoment(session.last_ts)}</span>
+    ${!isLocal && html`<span class="side">${showText(session.machine)}</span>`}
     <span class="side">${showText(session.host || "–")}</span>
     <span class="place">${showText(lastName(session.directory) || session.session)}</span>
-    <span class="summary title-text">${showText(session.title)}</span>
+    <span class="summary title-text">${showText(session.title || OWN_SESSIONS.get(session.session))}</span>
     <span class="count actions">${showCount(session.decisions, "action")}</span>
     <span class=${session.asks ? "count ask" : "count zero"}>${showCount(session.asks, "ask")}</span>
     <span class=${session.blocks ? "count block" : "count zero"}>${showCount(session.blocks, "block")}</span>

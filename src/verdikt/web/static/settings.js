@@ -6,7 +6,7 @@ import { DesktopNotices } from "./notices.js";
 import { Notifiers } from "./notifiers.js";
 import { Freshness } from "./parts.js";
 import { SecurityKeys } from "./security_keys.js";
-import { showAge, showCount, showMoment, showText } from "./text.js";
+import { quote, showAge, showCount, showMoment, showText } from "./text.js";
 
 export function SettingsPage({ me }) {
   const machines = useData("/v1/machines", { everySeconds: 15 });
@@ -20,7 +20,7 @@ export function SettingsPage({ me }) {
     <h1>Settings</h1>
     <section>
       <h2>You</h2>
-      <p>${showText(me.name)}, ${me.roles.map(showText).join(", ")} · verdikt ${showText(me.version)}</p>
+      <p>${showText(me.name)}, ${me.roles.map(showText).join(", ")}${me.groups.length ? ` · ${me.groups.map(showText).join(", ")}` : ""} · verdikt ${showText(me.version)}</p>
       <div class="bar"><button onClick=${signOut}>Sign out</button><${ThemeSwitch} /></div>
     </section>
     <${SecurityKeys} />
@@ -29,23 +29,12 @@ export function SettingsPage({ me }) {
     <section>
       <h2>Machines</h2>
       <${Freshness} ...${machines} />
-      <table>
-        <thead><tr><th>name</th><th>last heard</th><th>sessions</th><th>entries</th><th>state</th>${isAdmin && html`<th>revoke</th>`}</tr></thead>
-        <tbody>
-          ${(machines.data?.machines ?? []).map((machine) => html`<tr key=${machine.id}>
-            <td>${showText(machine.name)} <span class="facts">${[machine.version, machine.team].filter(Boolean).map(showText).join(" · ")}</span></td>
-            <td>${machine.seen ? `${showAge(machine.seen)} ago` : "never"}</td>
-            <td>${machine.sessions.toLocaleString()}</td>
-            <td>${machine.entries.toLocaleString()}</td>
-            <td class=${machine.forks || machine.revoked || machine.lost_hosts.length ? "block" : isSilent(machine) ? "dim" : ""}>${describeMachine(machine)}</td>
-            ${isAdmin && html`<td>${machine.revoked ? "" : html`<${RevokeButton} machine=${machine} />`}</td>`}
-          </tr>`)}
-        </tbody>
-      </table>
-      ${(isAdmin || me.roles.includes("developer")) && html`<${DeviceConfirmation} />`}
-      ${isAdmin && html`<${CodeMaker} />`}
+      ${!me.is_local && html`<p class="facts">${machines.data?.machines.length === 0 ? "No machine that you may see has sent anything. " : ""}On a machine, <code>verdikt ship enrol ${location.origin}</code> shows a code.</p>`}
+      <${Machines} machines=${machines.data?.machines ?? []} canRevoke=${isAdmin && !me.is_local} />
+      ${(isAdmin || me.roles.includes("developer")) && !me.is_local && html`<${DeviceConfirmation} />`}
+      ${isAdmin && !me.is_local && html`<${CodeMaker} />`}
     </section>
-    ${isAdmin && html`<${People} me=${me} />`}
+    ${isAdmin && !me.is_local && html`<${People} me=${me} />`}
     <${Tokens} />
     ${events.data &&
     html`<section>
@@ -55,13 +44,30 @@ export function SettingsPage({ me }) {
         <tbody>
           ${events.data.events.map((event) => html`<tr key=${event.n}>
             <td>${showMoment(event.at)}</td>
-            <td>${showText(event.actor)}</td>
-            <td>${showText(event.verb.replaceAll("_", " "))} ${showText(event.object)}</td>
+            <td class="name">${showText(event.actor)}</td>
+            <td class="long">${showText(event.verb.replaceAll("_", " "))} ${showText(event.object)}</td>
           </tr>`)}
         </tbody>
       </table>
     </section>`}
   </main>`;
+}
+
+function Machines({ machines, canRevoke }) {
+  const search = (page, machine) => `${page}?q=${encodeURIComponent(`machine:${quote(machine.name)}`)}`;
+  return html`<table>
+    <thead><tr><th>name</th><th>last heard</th><th>sessions</th><th>entries</th><th>state</th>${canRevoke && html`<th>revoke</th>`}</tr></thead>
+    <tbody>
+      ${machines.map((machine) => html`<tr key=${machine.id}>
+        <td class="name">${showText(machine.name)} <span class="facts">${[machine.version, machine.policy && `policy ${machine.policy.slice(0, 8)}`, machine.team].filter(Boolean).map(showText).join(" · ")}</span></td>
+        <td>${machine.seen ? `${showAge(machine.seen)} ago` : "never"}</td>
+        <td><a href=${search("/sessions", machine)}>${machine.sessions.toLocaleString()}</a></td>
+        <td><a href=${search("/integrity", machine)}>${machine.entries.toLocaleString()}</a></td>
+        <td class=${`long ${machine.forks || machine.revoked || machine.lost_hosts.length || machine.faults.length ? "block" : isSilent(machine) ? "dim" : ""}`}>${describeMachine(machine)}</td>
+        ${canRevoke && html`<td>${machine.revoked ? "" : html`<${RevokeButton} machine=${machine} />`}</td>`}
+      </tr>`)}
+    </tbody>
+  </table>`;
 }
 
 const SILENT_MICROSECONDS = 15 * 60 * 1e6;
@@ -76,6 +82,7 @@ function describeMachine(machine) {
   const parts = [];
   if (machine.forks) parts.push(showCount(machine.forks, "rewritten history", "rewritten histories"));
   if (machine.lost_hosts.length) parts.push(`no hook in ${machine.lost_hosts.map(showText).join(", ")}`);
+  if (machine.faults.length) parts.push(`doctor: ${machine.faults.map(showText).join(", ")}`);
   if (machine.unsent) parts.push(`${showCount(machine.unsent, "entry", "entries")} not sent`);
   if (isSilent(machine)) parts.push("not heard of lately");
   return parts.join("; ") || "intact";

@@ -2,6 +2,15 @@
 import { call, useData } from "./api.js";
 import { html, useEffect, useState } from "./html.js";
 
+const WANTED = "verdikt-wanted";
+
+// The page that a person wanted before they were asked to sign in. Only an address of this service is followed.
+function takeWanted() {
+  const wanted = sessionStorage.getItem(WANTED) ?? "/";
+  sessionStorage.removeItem(WANTED);
+  return /^\/(?![/\\])/.test(wanted) ? wanted : "/";
+}
+
 // The secret of a link is in the fragment, which no server and no log of one sees; it is exchanged for a cookie, once.
 export function SignInPage() {
   const [message, setMessage] = useState("");
@@ -16,17 +25,18 @@ export function SignInPage() {
   const begin = async () => {
     setMessage("…");
     try {
+      if (location.pathname !== "/sign-in") sessionStorage.setItem(WANTED, location.pathname + location.search);
       location.assign((await call("/v1/sign-in/oidc", { method: "POST", body: {} })).url);
     } catch (error) {
       setMessage(error.message);
     }
   };
-  const hint = isExchanging ? "signing in…" : "Start `verdikt serve` and open the link that it prints.";
+  const hint = methods.data?.is_local ? "Start `verdikt serve` and open the link that it prints." : "Ask an administrator for a link: `verdikt serve link` makes one.";
   return html`<main tabindex="-1" class="page sign-in">
     <h1>verdikt</h1>
     ${methods.data?.oidc
       ? html`<div class="bar"><button onClick=${begin}>Sign in</button></div><p role="status">${message}</p>`
-      : html`<p role="status">${message || methods.error?.message || hint}</p>`}
+      : html`<p role="status">${message || methods.error?.message || (isExchanging ? "signing in…" : methods.data ? hint : "…")}</p>`}
   </main>`;
 }
 
@@ -45,7 +55,7 @@ export function ProviderAnswerPage() {
 
 function exchange(path, body, onProblem) {
   call(path, { method: "POST", body }).then(
-    () => location.replace("/"),
+    () => location.replace(takeWanted()),
     (error) => onProblem(error.message),
   );
 }

@@ -55,6 +55,11 @@ export function showCount(count, singular, plural = `${singular}s`) {
   return `${Number(count).toLocaleString()} ${chooseNoun(count, singular, plural)}`;
 }
 
+// A value of the search box that stands for exactly this text.
+export function quote(text) {
+  return `"${String(text).replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+}
+
 export function lastName(path) {
   return String(path ?? "").split("/").filter(Boolean).pop() ?? "";
 }

@@ -40,19 +40,20 @@ _SERVER_KEYS = frozenset(("host", "hostaddr", "PGHOST", "PGHOSTADDR", "MYSQL_HOS
 _OTHER_FILE = compile_lazily(r"(?i)\battach\b|^\s*\.(?:open|restore|read|load)\b", re.MULTILINE)
 
 
-def is_read_only_connection(call: Invocation, dialect: str, database: str) -> bool:
-    """Return whether the way in which a client connects makes its session read-only."""
+def is_read_only_connection(call: Invocation, dialect: str, database: str, read_only: str) -> bool:
+    """Return whether the way in which a client connects makes its session read-only.
+
+    `read_only` is an option of the client, followed by the values with which nothing can be changed.
+    """
     if dialect == "postgres":
         settings = [value.text for name, value in call.list_assignments() if name == "PGOPTIONS"][-1:]
         # Options of the connection string replace those of the variable.
         settings = _find_connection_options(database) or settings
         values = [value for text in settings for value in _POSTGRES_SETTING.findall(text)]
         return bool(values) and values[-1].lower() in _TRUE_VALUES
-    if dialect == "clickhouse":
-        # 2 lets a query change settings, but neither this one nor data.
-        levels = [word.text for word in call.args.get_values("--readonly")]
-        return bool(levels) and all(level in ("1", "2") for level in levels)
-    return False
+    option, _, values_text = read_only.partition(" ")
+    levels = [word.text for word in call.args.get_values(option)] if option else []
+    return bool(levels) and set(values_text.split()).issuperset(levels)
 
 
 def _find_connection_options(database: str) -> list[str]:
