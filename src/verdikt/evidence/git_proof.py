@@ -18,6 +18,9 @@ _ON_BRANCH = compile_lazily(
     r"\b(?:on|to|in|onto|into|from|auf|dans|sur|en|na|no|в|на) (?:\S+ )?\S*\s*branch", re.IGNORECASE
 )
 
+_MERGE_COMMANDS = frozenset({"merge", "rebase", "pull", "cherry-pick", "am"})
+_BREAKING_OFF = frozenset({"--abort", "--quit"})
+
 
 _REF_WORK = compile_lazily(
     r"\b(?:creat|switch|delet|remov|renam|cut|made|start|open|check)\w*\b[^.\n]{0,40}\bbranch|\bbranch\b[^.\n]{0,40}"
@@ -149,9 +152,38 @@ def _prove_merge(request: ProofRequest, before: GitState, after: GitState) -> Pr
     remote = _find_remote_merge(request)
     if remote:
         return hold("git_command", *remote)
-    if _has_moved_branch(before, after):
-        return hold("git_state", *_find_calls(request, "merge", "rebase", "pull", "cherry-pick"))
-    return Missing("no branch has moved since you were asked, so nothing was merged")
+    if not _has_moved_branch(before, after):
+        return Missing("no branch has moved since you were asked, so nothing was merged")
+    calls = _find_merges(request)
+    # A branch that stands where another stood before was moved forward, by whatever command.
+    if not calls and not _has_joined_branch(before, after):
+        return Missing("nothing in this turn merged or rebased a branch")
+    return hold("git_state", *calls)
+
+
+def _find_merges(request: ProofRequest) -> tuple[int, ...]:
+    """Return the last call that merged; one that stopped at a conflict counts unless it was broken off."""
+    for call in reversed(request.turn.calls):
+        for run in call.runs:
+            words = set(run.argv[1:5])
+            if run.argv[0] in _HISTORY_PROGRAMS and words & _MERGE_COMMANDS:
+                return () if words & _BREAKING_OFF else (call.seq,)
+            # A script or a task of the project, by its name.
+            if run.kind == "other" and run.argv[0] not in _HISTORY_PROGRAMS and "merge" in run.command_line:
+                return (call.seq,)
+        if call.kind == "mcp" and call.ok and any(command in call.tool for command in _MERGE_COMMANDS):
+            return (call.seq,)
+    return ()
+
+
+def _has_joined_branch(before: GitState, after: GitState) -> bool:
+    """Return whether a branch that was there at the prompt points now to what another one pointed to."""
+    known = {name: id for name, id in before.refs.items() if not name.startswith("refs/stash")}
+    return any(
+        after.refs.get(name, id) != id and after.refs[name] in known.values()
+        for name, id in known.items()
+        if name.startswith("refs/heads/")
+    )
 
 
 def _find_remote_merge(request: ProofRequest) -> Iterable[int]:

@@ -63,6 +63,9 @@ def _find_own_command(turn: TurnEvidence, kind: str, *, full_suite: bool) -> str
         for run in call.runs:
             if not _is_of_kind(run, kind) or run.dry_run or run.argv[0].startswith("./"):
                 continue
+            # `npm run bundle` that failed may name no script at all; the project's own task exists.
+            if call.failed and turn.facts.checks.get(kind, "").startswith(f"{run.argv[0]} "):
+                continue
             directory = f"cd {shlex.quote(run.cwd)} && " if run.cwd else ""
             if not full_suite or not is_partial_test_run(run.argv):
                 return f"{directory}{shlex.join(run.argv)}"
