@@ -24,7 +24,7 @@ from tools.train_claims import (
     train_model,
 )
 
-from verdikt.claims.cues import CUES
+from verdikt.claims.cues import load_cues
 from verdikt.claims.features import list_cue_features, list_features, list_words
 from verdikt.claims.model import (
     ACTS,
@@ -169,7 +169,7 @@ def print_worth_of_cues(batches: Sequence[Batch]) -> None:
     held_out = [batch for batch in batches if batch.is_held_out]
     training = [batch for batch in batches if not batch.is_held_out] + load_frames()
     without = read_model(train_model(training, read=read_without_cues))
-    names = {name for classes in CUES.values() for name in classes}
+    names = {name for classes in load_cues().values() for name in classes}
     print(f"\nworth of the {len(names)} classes of words: `done` in the held-out batches (precision recall)")
     for language in sorted({batch.language for batch in held_out}):
         chosen = [batch for batch in held_out if batch.language == language]

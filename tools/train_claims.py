@@ -42,7 +42,7 @@ from verdikt.claims.sentences import MarkedSentence, split_sentences
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data" / "claims"
-CODE = ("cues.py", "features.py", "sentences.py")
+CODE = ("cues.py", "cues.txt", "features.py", "sentences.py")
 
 ACTS_SIZE = 2**20
 TOPICS_SIZE = 2**16

@@ -58,6 +58,7 @@ _COMMAND_TOPICS = frozenset({"commit", "push", "release", "deploy", "install"})
 """What one command does: a sentence may report it in a few words beside much else."""
 
 _EFFECT_TOPICS = _COMMAND_TOPICS | {"file_operation"}
+_FILE_TOPICS = frozenset({"change", "file_operation"})
 _CHECK_TOPICS = frozenset({"tests", "build", "lint", "types"})
 
 
@@ -237,7 +238,7 @@ def _read_sentence(
         changes = [
             SentenceClaim(clause.text, clause.start, clause.end, "done", names, _to_confidence(margin))
             for clause, names, margin in clauses
-            if names == ("change",) and _is_change_apart(clause, topics["done"])
+            if _FILE_TOPICS.issuperset(names) and _is_change_apart(clause, topics["done"])
         ]
     text = message[sentence.start : sentence.end]
     if not acts:

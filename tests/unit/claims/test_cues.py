@@ -2,7 +2,7 @@
 
 import pytest
 
-from verdikt.claims.cues import CUES, LATIN, detect_latin_language, detect_script, get_classes
+from verdikt.claims.cues import LATIN, detect_latin_language, detect_script, get_classes, load_cues
 from verdikt.claims.sentences import split_sentences
 
 MAX_CLASSES = 40
@@ -10,7 +10,7 @@ MAX_CLASSES = 40
 
 def test_number_of_classes_stays_small() -> None:
     """The hand-made part of the features is a fixed, small number of classes."""
-    assert len({name for classes in CUES.values() for name in classes}) <= MAX_CLASSES
+    assert len({name for classes in load_cues().values() for name in classes}) <= MAX_CLASSES
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,6 @@ def test_sentences_of_one_message_share_its_latin_language() -> None:
 @pytest.mark.parametrize("language", LATIN)
 def test_class_lists_have_no_word_twice(language: str) -> None:
     """A word in two classes of one language would silently belong to the last."""
-    words = [word for words in CUES[language].values() for word in words.split()]
+    words = [word for words in load_cues()[language].values() for word in words]
 
     assert sorted({word for word in words if words.count(word) > 1}) == []
