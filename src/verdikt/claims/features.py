@@ -1,12 +1,13 @@
 """The features of a sentence that the claim model weighs, as hashed numbers. Pure; training and inference share it."""
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
-from verdikt.claims.cues import EASTERN, GERMAN_PARTICIPLE, get_classes, get_endings, get_piece_pattern
+from verdikt.claims.cues import EASTERN, GERMAN_PARTICIPLE, get_classes, get_endings, get_piece_pattern, load_cues
 from verdikt.claims.sentences import CODE, QUOTE, MarkedSentence
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -32,7 +33,12 @@ _NAMED = "qfile"
 _NAMED_CODE = compile_lazily(rf"`[^`\n]{{0,300}}?{_NAMED}[^`\n]{{0,300}}`")
 """What stands for the name of a file, and code that holds one."""
 
+_CLAUSE_END = compile_lazily(r"[、，,；;：:]\s*")
+_ENDINGS = " *_)\"'.!?…。！？」）"
 _TITLE_WORDS = 12
+_PAIRED_CLASSES = 9
+"""Number of classes of words in a sentence whose pairs are features, so that their number stays bounded."""
+
 _COMMON_CLASSES = frozenset({"THE", "IN", "AND"})
 """Classes that say nothing about mood, which would only crowd the pairs."""
 
@@ -109,6 +115,14 @@ def _has_korean_past(word: str) -> bool:
 
 
 _START, _END, _ARTICLE, _UNKNOWN = map(_hash_text, ("^", "$", "uTHE", "ux"))
+_BREAKS = frozenset(_hash_text("u" + mark) for mark in ",:;，、；：")
+_CLASS_HASHES = {name: _hash_text("u" + name) for classes in load_cues().values() for name in classes}
+_TURNS = _BREAKS | {_CLASS_HASHES[name] for name in ("BECAUSE", "BUT", "IF", "ASK")}
+"""What ends the first clause of a sentence."""
+
+_NAMES = frozenset(_CLASS_HASHES[name] for name in _CLASS_HASHES.keys() - _COMMON_CLASSES)
+_SILENT = frozenset({_UNKNOWN, *(_CLASS_HASHES[name] for name in _COMMON_CLASSES)})
+
 
 _PIECEWISE = frozenset({"ja", "zh", "ko"})
 """Languages whose classes are pieces of a text, because words are not apart or carry their grammar."""
@@ -147,6 +161,14 @@ def list_features(sentence: MarkedSentence) -> set[int]:
     features.update(*(word.characters for word in words))
     for run in _RUN.findall(sentence.masked):
         features.update(_hash_characters(run))
+    if sentence.language in _PIECEWISE:
+        # Where the verb stands last, the end of a clause tells what the start does elsewhere.
+        ends = _CLAUSE_END.split(sentence.masked.rstrip(_ENDINGS))
+        features.update(
+            _hash_text(f"e{place} {clause[-size:]}")
+            for place, clause in ((0, ends[-1]), (1, ends[0]))
+            for size in range(2, min(9, len(clause) + 1))
+        )
     own = [_START, *(word.word for word in words), _END]
     features.update(own, *_list_sequences(own, 3))
     shapes = [_START, *(word.shape for word in words), _END]
@@ -170,11 +192,22 @@ def _mask_files(sentence: MarkedSentence) -> MarkedSentence:
 
 
 def _list_class_features(sentence: MarkedSentence, words: list[_Word]) -> set[int]:
-    """Return the hashes of the classes in a sentence: each one, and their sequences."""
+    """Return the hashes of the classes in a sentence: each one, their sequences, their pairs in any order."""
+    text = sentence.masked
     classes = [word.name for word in words]
     if sentence.language in _PIECEWISE:
-        classes += [_hash_text("u" + name) for name in _find_pieces(sentence.masked, sentence.language)]
-    return set(classes).union(*_list_sequences(_condense_classes(classes), 4))
+        classes += [_CLASS_HASHES[name] for name in _find_pieces(text, sentence.language)]
+    features = set(classes)
+    features.update(*_list_sequences(_condense_classes(classes), 4))
+    # The first clause by itself: `Login done, reset missing` begins with a claim, and `Moved it so that …` is one.
+    first = [*classes[:1], *itertools.takewhile(lambda name: name not in _TURNS, classes[1:])]
+    if len(first) < len(classes):
+        skeleton = _condense_classes(first)
+        for grams in (skeleton, *_list_sequences(skeleton, 4)):
+            features.update(_join_hashes(itertools.repeat(_END), grams, 0x7FEB352D))
+    named = sorted(_NAMES.intersection(classes))[:_PAIRED_CLASSES]
+    features.update(_join_pairs(itertools.combinations(named, 2), 0x38B34AE5))
+    return features
 
 
 def list_topic_features(sentence: MarkedSentence) -> set[int]:
@@ -192,10 +225,15 @@ def list_topic_features(sentence: MarkedSentence) -> set[int]:
     return features or {_START}
 
 
-def _join_hashes(first: Iterable[int], second: Iterable[int], factor: int) -> list[int]:
-    """Return the hash of what stands at the same place in both; another factor makes other features of them."""
+def _join_pairs(pairs: Iterable[tuple[int, int]], factor: int) -> list[int]:
+    """Return the hash of each pair; another factor makes other features of the same pairs."""
     # Plain arithmetic costs a fifth of joining and hashing the texts.
-    return [(left * factor + right) & 0xFFFFFFFF for left, right in zip(first, second, strict=False)]
+    return [(left * factor + right) & 0xFFFFFFFF for left, right in pairs]
+
+
+def _join_hashes(first: Iterable[int], second: Iterable[int], factor: int) -> list[int]:
+    """Return the hash of what stands at the same place in both."""
+    return _join_pairs(zip(first, second, strict=False), factor)
 
 
 def _list_sequences(items: list[int], longest: int) -> Iterator[list[int]]:

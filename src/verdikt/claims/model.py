@@ -238,7 +238,7 @@ def _read_sentence(
         changes = [
             SentenceClaim(clause.text, clause.start, clause.end, "done", names, _to_confidence(margin))
             for clause, names, margin in clauses
-            if _FILE_TOPICS.issuperset(names) and _is_change_apart(clause, topics["done"])
+            if names and _FILE_TOPICS.issuperset(names) and _is_change_apart(clause, topics["done"])
         ]
     text = message[sentence.start : sentence.end]
     if not acts:
