@@ -82,7 +82,6 @@ ALLOWED: dict[str, dict[str, str]] = {
         "effects/secret_issuers.py": ALL,
         "model/secret_formats.py": "curl mysql redis-cli sshpass wget",
         "model/secret_detection.py": "pwd",
-        "claims/cues.py": "ant",
         "integrations/crewai.py": "invoke",
     },
 }
