@@ -50,7 +50,7 @@ class RunFiles:
             if effect.what != "code.run":
                 continue
             for target in effect.targets:
-                if target.path in self._files.downloaded:
+                if target.path and self._files.is_downloaded(target.path):
                     more_effects.append(call.make_effect("code.remote", (target,), note="runs what it downloaded"))
                 elif target.path in self._files.decoded and target.path not in self._files.texts:
                     more_effects.append(call.make_effect("code.hidden", (target,), note="runs what a decoder made"))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _WILDCARD = compile_lazily(r"[*?\[]")
 # A named path below $TMPDIR, or a pattern that no system directory matches (`build-*`); not `$TMPDIR/*`, which is `/*`
 # where the variable is empty.
-_TMPDIR_PATH = compile_lazily(r"^\$(?:TMPDIR|\{TMPDIR[^}]*\})\"?/(?:[\w.-]*\w[^*?]*|[A-Za-z]\w+[-_.][^/]*)$")
+_TMPDIR_PATH = compile_lazily(r"^\$(?:TMPDIR|\{TMPDIR[^}]*\})\"?/(?:[\w.-]*\w[^*?]*|[A-Za-z]\w*[-_.][^/]*)$")
 _CATCH_ALL_GLOBS = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*", "?*", "[!.]*"))
 _QUOTES = frozenset("'\"$\\")
 _TEMPORARY_DIRECTORIES = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")

@@ -73,7 +73,7 @@ class CommandWalker(Expander):
         self.codes: list[Code] = []
         self.descriptor_sources: dict[str, int] = {}  # open descriptors → the commands whose output they read
         self.input_source: int | None = None  # the command behind the descriptor that was just made standard input
-        self.descriptors: dict[str, Word] = {}  # open descriptors → the files that they read
+        self.descriptors: dict[str, Word] = {}  # open descriptors → the files that they read or write
         self.shell_inputs: dict[str, CommandCall] = {}  # pipes and descriptors → the shells that run what comes in
         self.copied_paths: dict[str, str] = {}  # copies of files that existed before → those files
         self.copied_sources: dict[str, int] = {}  # files of unknown contents → the commands that wrote them
