@@ -35,7 +35,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "effects/handlers/": ALL,
         "effects/git_guarded.py": "git",
         "effects/git_call.py": "git",
-        "shell/git_inner_commands.py": "git cat grep unset",
+        "shell/git_inner_commands.py": "git unset",
         "shell/inner_commands.py": "ant cmake find git gradle just ninja parallel sed socat tee tex trap xargs",
         "shell/repeated_command.py": "echo",
         "shell/text_filters.py": "base64",

@@ -1,6 +1,7 @@
 """Programs that an option, a line of input or an address can make run a command, though they are no wrappers."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from shlex import quote
 
@@ -9,7 +10,7 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.redirection import read_contents
-from verdikt.shell.runner import find_runner
+from verdikt.shell.runner import ExecOption, Runner, find_runner
 
 _EDITORS = find_role("vim_editor")
 _LINE_OPTIONS = frozenset(
@@ -44,7 +45,7 @@ def trace_exec_options(call: CommandCall) -> None:
     runner = find_runner(call.name)
     if runner is not None and runner.option_variable:
         words = [*words, *_list_variable_words(call, runner.option_variable)]
-    for row in runner.exec_options if runner is not None else ():
+    for row in _select_exec_options(runner, words) if runner is not None else ():
         names = row.options.split()
         for place in range(1, len(words)):
             value = _get_option_value(words, place, names)
@@ -60,6 +61,16 @@ def trace_exec_options(call: CommandCall) -> None:
                 trace_shell_calls(call, row.language, text)
             else:
                 call.walk_shell_text(text, inherit_stdin=False)
+
+
+def _select_exec_options(runner: Runner, words: list[Word]) -> Iterator[ExecOption]:
+    """Yield the options of the program, and those of each command whose words are there, wherever they stand."""
+    yield from runner.exec_options
+    if runner.command_exec_options:
+        texts = {word.text for word in words[1:]}
+        for command_words, rows in runner.command_exec_options:
+            if command_words <= texts:
+                yield from rows
 
 
 def _trace_settings_file(call: CommandCall, path: str, prefixes: str) -> None:
@@ -95,7 +106,10 @@ def has_no_exec_option(words: list[Word]) -> bool:
 @lru_cache(maxsize=512)
 def _list_option_prefixes(name: str) -> tuple[str, ...]:
     runner = find_runner(name)
-    return tuple(option for row in runner.exec_options for option in row.options.split()) if runner is not None else ()
+    if runner is None:
+        return ()
+    rows = [*runner.exec_options, *(row for _, rows in runner.command_exec_options for row in rows)]
+    return tuple(option for row in rows for option in row.options.split())
 
 
 def _get_option_value(words: list[Word], place: int, names: list[str]) -> str | None:

@@ -111,7 +111,8 @@ def _list_tracers(runner: Runner) -> list[CommandTracer]:
     tracers = []
     if runner.shell_lines:
         tracers.append(CommandTracer(exec_options.trace_shell_lines, exec_options.has_no_shell_line))
-    if runner.exec_options:
+    # A function that finds what a program runs reads the options of its commands itself.
+    if runner.exec_options or (runner.command_exec_options and not runner.trace):
         tracers.append(CommandTracer(exec_options.trace_exec_options, exec_options.has_no_exec_option))
     if runner.trace:
         tracers.append(_TRACERS[runner.trace])

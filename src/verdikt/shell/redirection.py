@@ -45,10 +45,7 @@ def expand_redirects(
                 _open_text(walker, fd, body, scope)
             continue
         first_inner = len(walker.drafts)
-        target = walker.expand_word(raw, scope)
-        if op == ">&" and (file := walker.descriptors.get(target.text)) is not None and fd != 0:
-            # `exec 3>file; echo text >&3` adds to the file.
-            op, target = ">>", file
+        op, target = _follow_output(walker, op, walker.expand_word(raw, scope))
         if op == "<&" and (file := walker.descriptors.get(target.text)) is not None:
             # `exec 3<file; bash <&3` reads the file, and `exec 3< <(cmd); bash <&3` what the command prints.
             op, target, source = "<", file, walker.descriptor_sources.get(target.text)
@@ -71,6 +68,12 @@ def expand_redirects(
                 # `bash < <(cmd)` reads what the command prints.
                 walker.input_source = len(walker.drafts) - 1
     return tuple(redirects), stdin, replaces_stdin
+
+
+def _follow_output(walker: "CommandWalker", op: str, target: Word) -> tuple[str, Word]:
+    """Return the operator and the file that output goes to by way of a descriptor: `exec 3>file; echo text >&3`."""
+    file = walker.descriptors.get(target.text) if op == ">&" else None
+    return (op, target) if file is None else (">>", file)
 
 
 def _choose_descriptor(walker: "CommandWalker", op: str, fd: int, scope: "Scope") -> tuple[str, int]:
