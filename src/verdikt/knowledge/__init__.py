@@ -90,6 +90,11 @@ def list_programs() -> list[str]:
     return list(_load_tables()[0])
 
 
+def is_role(role: str) -> bool:
+    """Return whether there is such a role."""
+    return role in _load_tables()[2]
+
+
 def list_role(role: str) -> list[str]:
     """Return the names of the programs that have a role, in the order of the record."""
     return _load_tables()[2][role]

@@ -43,24 +43,31 @@ def trace_exec_options(call: CommandCall) -> None:
     """Walk the commands that a program's options make it run."""
     words = call.words
     runner = find_runner(call.name)
-    if runner is not None and runner.option_variable:
+    if runner is None:
+        return
+    if runner.option_variable:
         words = [*words, *_list_variable_words(call, runner.option_variable)]
-    for row in _select_exec_options(runner, words) if runner is not None else ():
+    for row, text in iter_exec_values(runner, words):
+        if row.in_file:
+            _trace_settings_file(call, text, row.prefix)
+        elif row.language:
+            call.record_code(row.language, text)
+            trace_shell_calls(call, row.language, text)
+        else:
+            call.walk_shell_text(text, inherit_stdin=False)
+
+
+def iter_exec_values(runner: Runner, words: list[Word]) -> Iterator[tuple[ExecOption, str]]:
+    """Yield the options whose value is a command, each with what it runs, or with the file that tells it."""
+    for row in _select_exec_options(runner, words):
         names = row.options.split()
         for place in range(1, len(words)):
             value = _get_option_value(words, place, names)
-            if row.in_file and value is not None:
-                _trace_settings_file(call, value, row.prefix)
+            if value is None:
                 continue
-            prefix = _find_prefix(value, row.prefix) if value is not None else None
-            if value is None or prefix is None:
-                continue
-            text = value[len(prefix) :]
-            if row.language:
-                call.record_code(row.language, text)
-                trace_shell_calls(call, row.language, text)
-            else:
-                call.walk_shell_text(text, inherit_stdin=False)
+            prefix = "" if row.in_file else _find_prefix(value, row.prefix)
+            if prefix is not None:
+                yield row, value[len(prefix) :]
 
 
 def _select_exec_options(runner: Runner, words: list[Word]) -> Iterator[ExecOption]:

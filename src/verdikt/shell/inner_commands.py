@@ -163,7 +163,7 @@ def _has_no_subcommand_row(words: list[Word]) -> bool:
     for word in words:
         # Which word is the command has to be found out only if one of them is the name of one that runs others.
         if word.text in rows or word.text in levels:
-            return find_subcommand_row(words)[0] is None
+            return find_subcommand_row(words, runner)[0] is None
     return True
 
 

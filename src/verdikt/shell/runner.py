@@ -86,8 +86,11 @@ _ABBREVIATED_KEYS = frozenset("values globals flags options text directory progr
 def find_runner(name: str) -> Runner | None:
     """Return what a program runs; None for a program without a record."""
     record = find_record(name)
-    if record is None:
-        return None
+    return None if record is None else build_runner(record)
+
+
+def build_runner(record: Record) -> Runner:
+    """Return what the program of a record runs."""
     if record.get("abbreviate"):
         record = _add_abbreviations(record, frozenset(_list_long_options(record)))
     valued = f"{record.get('values', '')} {record.get('globals', '')}"
