@@ -30,6 +30,10 @@ def test_shipped_records_are_clean() -> None:
             {"effects": [{"does": "fs.read", "on": "0"}, {"does": "fs.read", "on": "0"}]},
             "`fs.read` is listed twice with the same conditions",
         ),
+        (
+            {"effects": [{"does": "fs.read", "when": "-a -b"}, {"does": "fs.list", "else": True, "when": "-b"}]},
+            "`fs.list` is never reached: earlier rows apply under the same conditions",
+        ),
         ({"values": "-o", "flags": "-o -v"}, "`-o` is listed with and without a value"),
         (
             {"values": "-o", "commands": [{"names": "go", "flags": "-o"}]},
