@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.effects.embedded_commands import classify_embedded_commands, is_command_text
 from verdikt.effects.package_sources import classify_package_source
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Target
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 _LIFECYCLE_SCRIPT = compile_lazily(
     r'"(preinstall|install|postinstall|prepare|prepublish|prepublishOnly|prepack|postpack)"\s*:\s*"((?:[^"\\]|\\.)*)"'
 )
+_SENDERS = "|".join(sorted(find_role("sender")))
 _WORKFLOW_LEAK = compile_lazily(
-    r"\$\{\{\s*secrets\.[^}]*\}\}.*(?:curl|wget|nc)\b|(?:curl|wget|nc)\b.*\$\{\{\s*(?:secrets\.|toJSON\(secrets\))"
+    rf"\$\{{\{{\s*secrets\.[^}}]*\}}\}}.*(?:{_SENDERS})\b|(?:{_SENDERS})\b.*\$\{{\{{\s*(?:secrets\.|toJSON\(secrets\))"
 )
 _WORKFLOW_SECRETS = compile_lazily(r"\b(\w+)\s*:\s*[\"']?\$\{\{\s*toJSON\(\s*secrets\s*\)")
 """A variable that holds all secrets of a workflow."""
@@ -116,7 +118,7 @@ def _find_workflow_leaks(call: Invocation, content: str) -> Iterator[Effect]:
     if len(content) > _MAX_CONTENT:
         yield make_overflow_effect(call, "text")
     names = _WORKFLOW_SECRETS.findall(content[:_MAX_CONTENT])
-    sends_all = any(re.search(rf"\b(?:curl|wget|nc)\b.*\$\{{?{name}\b", content) for name in names)
+    sends_all = any(re.search(rf"\b(?:{_SENDERS})\b.*\$\{{?{name}\b", content) for name in names)
     if sends_all or _WORKFLOW_LEAK.search(content) or _gives_secrets_to_strangers(content):
         yield call.make_effect("cred.send", possible=True, note="a workflow that sends its secrets out")
 

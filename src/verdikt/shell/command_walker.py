@@ -28,8 +28,11 @@ _ARITHMETIC_ASSIGNMENT = compile_lazily(
 
 # A cheap test on the whole text: most texts cannot run a file that they write, and then writes need not be traced.
 _COMMAND_SEPARATOR = compile_lazily(r"[;|&\n]")
+_FILE_RUNNERS = sorted(
+    set().union(*map(find_role, ("code_runner", "task_runner", "package_script", "argument_feeder"))) - {"."}
+)
 _FILE_EXECUTION = compile_lazily(
-    r"sh\b|source|python|node|perl|ruby|php|lua|make|npm|yarn|bun|just|eval|chmod|exec|<|[;|&({\s][.~/$`\"']"
+    rf"sh\b|{'|'.join(_FILE_RUNNERS)}|\b(?:{'|'.join(sorted(find_role('job_queue')))})\b|chmod|<|[;|&({{\s][.~/$`\"']"
 )
 
 _OUTERMOST_FRAME = Frame()

@@ -9,6 +9,7 @@ from verdikt.knowledge import find_role, find_variable_kind
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
+from verdikt.shell.option_parser import parse_permuted_options
 from verdikt.shell.redirection import read_contents
 from verdikt.shell.runner import ExecOption, Runner, find_runner
 
@@ -196,9 +197,14 @@ def trace_socat(call: CommandCall) -> str | None:
 
 
 def trace_queued_input(call: CommandCall) -> str | None:
-    """Walk the input of `at` and `batch`, which run it later."""
-    if call.frame.stdin is not None and not any(word.text in ("-l", "-d", "-r", "-c") for word in call.words[1:]):
-        call.walk_shell_text(call.frame.stdin, inherit_stdin=False)
+    """Walk the input of `at` and `batch`, or the file that they are given, which they run later."""
+    options, _ = parse_permuted_options(call.words, 1, call.valued_options)
+    if any(option in ("-l", "-d", "-r", "-c") for option, _ in options):
+        return None
+    file = next((value for option, value in options if option == "-f" and value is not None), None)
+    text = call.frame.stdin if file is None else read_contents(call.walker, file, call.scope)
+    if text is not None:
+        call.walk_shell_text(text, inherit_stdin=False)
     return None
 
 
