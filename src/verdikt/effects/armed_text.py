@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects import host
+from verdikt.effects.any_language.command_lines import find_command_lines
+from verdikt.effects.any_language.masking import mask_comments, may_be_loaded
 from verdikt.effects.any_language.meetings import find_meeting
 from verdikt.effects.code import classify_code, quote_shell_word
 from verdikt.effects.code_sections import detect_file_language, find_code_sections
@@ -126,10 +128,29 @@ def judge_text(
             if is_arming(effect, resolver.project_root, section):
                 target = effect.targets[0].text[:80] if effect.targets else ""
                 return ArmedText(_find_line(section, effect), effect.what, target)
-    if detect_file_language(path, text) in (SHELL, IMAGE):
+    language = detect_file_language(path, text)
+    if language in (SHELL, IMAGE):
         return None
+    if (armed := _judge_command_lines(path, text, language, resolver, classify_shell)) is not None:
+        return armed
     meeting = find_meeting(path, text, resolver, downloads)
     return ArmedText(*meeting, is_certain=False) if meeting is not None else None
+
+
+def _judge_command_lines(
+    path: str, text: str, language: str, resolver: TargetResolver, classify_shell: ShellClassifier
+) -> ArmedText | None:
+    """Return what arms a text by a command line in it, whichever format the file has."""
+    if not may_be_loaded(path):
+        return None
+    is_known = language not in ("", "settings")
+    for part_language, part, line in find_command_lines(mask_comments(path, text), is_known_language=is_known):
+        section = CodeSection(part_language, part, line)
+        for effect in _classify_section(section, path, resolver, classify_shell):
+            if is_arming(effect, resolver.project_root, section):
+                target = effect.targets[0].text[:80] if effect.targets else ""
+                return ArmedText(line, effect.what, target, is_certain=False)
+    return None
 
 
 _RISKY_WORD = compile_lazily(

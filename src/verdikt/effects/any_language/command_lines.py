@@ -1,0 +1,81 @@
+"""Find command lines in files whose format no reader knows: after a sign or a word that runs something, or as a value.
+
+`:! curl …` of an interpreter's start file, `m4_esyscmd([curl …])`, `worker: sh -c '…'`, `init-hook='import …'`, and in
+any language the words of a shell that is given text: `"sh", "-c", "…"`. Only lines with a sign of a command that could
+do harm are looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from verdikt.model.lazy_regex import compile_lazily
+
+_MAX_LINES = 40
+"""Lines of one file that are looked at; a file with more holds a list of commands, for a test or a guard."""
+_MAX_LINE_LENGTH = 2_000
+_MAY_COMMAND = compile_lazily(
+    r"\|\s*(?:sudo\s+)?(?:ba|z|da|k)?sh\b|\b(?:rm|shred|chmod|chown)\s+-|\b(?:dd\s+if|mkfs|curl|wget|nc|ncat|scp|rsync)\b"
+    r"|\bgit\s+push\b|\s-delete\b|/dev/tcp/|\bimport\s+\w+|\brequire\s*\("
+)
+_SHELL_WORDS = compile_lazily(
+    r"""["'](?:[\w/]*/)?(?:ba|z|da|k)?sh["'](?:\s*,\s*|\s+)["']-\w*c["'](?:\s*,\s*|\s+)("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
+)
+_QUOTED = compile_lazily(r"\"((?:\\.|[^\"\\\n])*)\"|'((?:\\.|[^'\\\n])*)'|`([^`\n]*)`|\[([^\[\]\n]*)\]|\(([^()\n]*)\)")
+_RUNNING_WORD = compile_lazily(
+    r"(?i)run|exec|sys|spawn|popen|process|shell|command|cmd|hook|script|start|before|after|init|\bsh\b|\bon_|entry|proxy"
+)
+_SIGN = compile_lazily(r"^\s*:?!\s*(.+)$")
+_VALUE = compile_lazily(r"^[\s-]*[\"']?[\w.-]+[\"']?\s*(?:=|:(?=\s))\s*(.+?)\s*,?\s*$")
+_COMMAND_START = compile_lazily(
+    r"^(?:\w+=\S*\s+)*(?:sudo\s+|exec\s+|env\s+|nohup\s+)*(?:(?:ba|z|da|k)?sh\s+-\w*c|rm|shred|dd|curl|wget|nc|ncat|scp|rsync|git|find"
+    r"|chmod|chown|cat)\s"
+)
+_CHECKING = compile_lazily(r"(?i)\b(?:assert\w*|expect\w*|should\w*|test\w*|check\w*|describe|it)\b")
+
+
+def find_command_lines(text: str, *, is_known_language: bool) -> Iterator[tuple[str, str, int]]:
+    """Yield language, text and line number of what lines of a file may run, where it could do harm.
+
+    `is_known_language` says that a reader has looked at the text: only a shell that is given its text counts then.
+    """
+    if not _MAY_COMMAND.search(text):
+        return
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if _MAY_COMMAND.search(line)]
+    for number, line in lines if len(lines) <= _MAX_LINES else ():
+        if len(line) > _MAX_LINE_LENGTH or _CHECKING.search(line):
+            continue
+        for match in _SHELL_WORDS.finditer(line):
+            yield "sh", _unescape(match[1][1:-1]), number
+        if not is_known_language:
+            yield from ((_find_language(part), part, number) for part in _list_parts(line))
+
+
+def _list_parts(line: str) -> Iterator[str]:
+    """Yield the parts of a line that may be a command or a program."""
+    if match := _SIGN.match(line):
+        yield match[1]
+        return
+    value = _VALUE.match(line)
+    if value is not None:
+        text = value[1]
+        is_quoted = text[:1] in ("'", '"') and text[-1:] == text[0] and len(text) > 1
+        inner = _unescape(text[1:-1]) if is_quoted else text
+        if _COMMAND_START.match(inner) or _RUNNING_WORD.search(line, 0, value.start(1)):
+            yield inner
+            return
+    for match in _QUOTED.finditer(line):
+        part = next(filter(None, match.groups()), "")
+        if _MAY_COMMAND.search(part) and _RUNNING_WORD.search(line, 0, match.start()):
+            yield _unescape(part)
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\([\"'\\])", r"\1", text) if "\\" in text else text
+
+
+def _find_language(part: str) -> str:
+    if re.search(r"(?:^|[;\n]\s*)(?:import|from)\s+\w+", part):
+        return "python"
+    return "node" if "require(" in part else "sh"
