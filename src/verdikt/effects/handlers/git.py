@@ -142,7 +142,8 @@ def _classify_refspecs(call: Invocation, args: Arguments, specs: list[Word], bra
         if args.has_flag("-d --delete") or (text.startswith((":", "+:")) and len(text) > 1):
             yield call.make_effect("git.push.delete", target, possible=not spec.is_known)
         elif forced or text.startswith("+"):
-            yield call.make_effect("git.push.force", target, possible=not spec.is_known)
+            is_scratch = is_scratch_remote(call, args.operands[0].text)
+            yield call.make_effect("git.push" if is_scratch else "git.push.force", target, possible=not spec.is_known)
         elif _reaches_other_branch(text, branches, branch) and not is_scratch_remote(call, args.operands[0].text):
             yield call.make_effect("git.push.shared", target)
         else:
