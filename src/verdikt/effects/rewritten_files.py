@@ -19,7 +19,6 @@ _SOURCE_EFFECTS = ("fs.read", "fs.move")
 _WRITE_EFFECTS = ("fs.write", "fs.overwrite")
 _PRINTING_VERBS = frozenset("show cat-file archive".split())
 _UNPACKERS = frozenset("tar bsdtar cpio".split())
-_PATCHERS = frozenset("patch git".split())
 
 
 def downgrade_rewrites(commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
@@ -52,7 +51,7 @@ def downgrade_rewrites(commands: Sequence[Command], effects_by_command: list[lis
 def mark_discarded_changes(commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
     """Add `git.discard` where a file with uncommitted changes is replaced by what a commit has of it.
 
-    Also by way of a file: `git show HEAD:x > y; cp y x`, and for `git archive | tar -x` and `git diff | git apply -R`.
+    Also by way of a file: `git show HEAD:x > y; cp y x`, and for `git archive | tar -x` and `git diff | patch -R`.
     """
     prints: list[bool] = []
     made: set[str] = set()
@@ -67,10 +66,7 @@ def mark_discarded_changes(commands: Sequence[Command], effects_by_command: list
         lost = [t for e in effects if e.what == "fs.overwrite" for t in e.targets if t.state == "modified"]
         if not lost and is_fed and (command.name in _UNPACKERS or _reverses_patch(command)):
             lost = [t for e in effects if e.what == "fs.write" for t in e.targets if t.zone is Zone.PROJECT]
-            lost = lost if lost or command.name != "git" else list(effects[0].targets) if effects else []
-            if effects:
-                effects.append(derive_effect("git.discard", effects[0], tuple(lost)))
-        elif lost:
+        if lost:
             effects.append(derive_effect("git.discard", effects[0], tuple(lost)))
 
 
@@ -84,7 +80,7 @@ def _prints_commit(command: Command) -> bool:
 
 
 def _reverses_patch(command: Command) -> bool:
-    return command.name in _PATCHERS and any(word.text in ("-R", "--reverse") for word in command.argv[1:])
+    return command.name == "patch" and any(word.text in ("-R", "--reverse") for word in command.argv[1:])
 
 
 def _iter_files(effects: Sequence[Effect], names: Sequence[str]) -> Iterator[str]:

@@ -26,7 +26,7 @@ _COMPILERS = find_role("compiler")
 _SOURCE_RUNNERS = find_role("source_runner")
 IMPORTS_VERDIKT = compile_lazily(r"\b(?:from|import)\s+verdikt\.(?:ledger|cli)\b")
 
-_LOADING_EFFECTS = frozenset(("sys.kernel", "code.unknown"))
+LOADING_EFFECTS = frozenset(("sys.kernel", "code.unknown"))
 """Effects by which a file becomes a part of something that runs: `insmod x.ko`, `LD_PRELOAD=x.so`."""
 
 CodeClassifier = Callable[[str, str, "Invocation", str], "list[Effect]"]
@@ -50,7 +50,7 @@ class RunFiles:
         """Classify files that are run by what this action put into them, or by where they came from."""
         more_effects: list[Effect] = []
         for effect in effects:
-            if effect.what in _LOADING_EFFECTS:
+            if effect.what in LOADING_EFFECTS:
                 more_effects += self._classify_loaded(call, effect)
             if effect.what != "code.run":
                 continue

@@ -28,7 +28,7 @@ from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.redirect import classify_redirect
-from verdikt.effects.run_files import IMPORTS_VERDIKT, RunFiles
+from verdikt.effects.run_files import IMPORTS_VERDIKT, LOADING_EFFECTS, RunFiles
 from verdikt.effects.runner_settings import list_set_programs
 from verdikt.effects.self_protection import PRODUCT_NAME, find_self_access, mentions_daemon_socket
 from verdikt.effects.special_programs import SPECIAL_PROGRAMS, classify_special_program
@@ -277,7 +277,7 @@ class ScriptClassifier:
             effects = classify_unknown_program(call)
         effects = self._classify_words(call, effects)
         for effect in effects:
-            if effect.what == "code.run":
+            if effect.what == "code.run" or (self._files.downloaded and effect.what in LOADING_EFFECTS):
                 return effects + self._classify_run(call, effects)
         return effects
 
