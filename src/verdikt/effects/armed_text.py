@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from posixpath import dirname, normpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects import host
@@ -16,7 +17,12 @@ from verdikt.effects.any_language.command_lines import find_command_lines
 from verdikt.effects.any_language.masking import mask_comments, may_be_loaded
 from verdikt.effects.any_language.meetings import find_meeting
 from verdikt.effects.code import classify_code, quote_shell_word
-from verdikt.effects.code_sections import detect_file_language, find_code_sections
+from verdikt.effects.code_sections import (
+    detect_file_language,
+    find_code_sections,
+    is_client_settings,
+    is_remote_settings,
+)
 from verdikt.effects.dataflow import OUTGOING_PREFIXES
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.invocation import Invocation
@@ -73,6 +79,11 @@ _ARMING_PREFIXES = (
 """Effects that arm a file wherever they fall."""
 _DISCARDING_PREFIXES = ("git.discard.all", "git.clean", "git.stash.drop")
 """Effects that arm a file where work is lost that no commit has."""
+_DATA_LOSSES = ("db.drop", "db.delete.all")
+_LIVE_ADDRESS = compile_lazily(
+    r"(?i)\b(?:\w+_)?(?:prod|production|live)_(?:\w+_)?(?:db|database|dsn|url|uri|host|pg\w*|conn\w*)\b"
+    r"|(?:://|@|\bhost\W{1,4})[^\s\"'`]*\b(?:prod|production|live)\b"
+)
 _LEAVING_PREFIXES = ("cred.send", "net.shell", "proc.mine", "net.send.file")
 _LOSS_PREFIXES = ("fs.delete", "fs.truncate", "fs.shred", "fs.chmod.tree", "fs.chown.tree", "fs.move")
 _OUTER_ZONES = (Zone.HOME, Zone.SYSTEM, Zone.OUTSIDE, Zone.SECRET, Zone.PERSIST, Zone.GUARD)
@@ -141,7 +152,8 @@ def _judge_command_lines(
     path: str, text: str, language: str, resolver: TargetResolver, classify_shell: ShellClassifier
 ) -> ArmedText | None:
     """Return what arms a text by a command line in it, whichever format the file has."""
-    if not may_be_loaded(path):
+    is_client = is_client_settings(text)
+    if not is_client and (not may_be_loaded(path) or is_remote_settings(path, text)):
         return None
     is_known = language not in ("", "settings")
     for part_language, part, line in find_command_lines(mask_comments(path, text), is_known_language=is_known):
@@ -173,7 +185,7 @@ def _classify_section(
     section: CodeSection, path: str, resolver: TargetResolver, classify_shell: ShellClassifier
 ) -> Sequence[Effect]:
     """Return the effects of a section, as if it ran at the top of the project."""
-    start = Word(resolver.project_root) if resolver.project_root else None
+    start = _find_start(section, path, resolver)
     command = Command(argv=(Word(path.rsplit("/", 1)[-1]),), cwd=start)
     call = Invocation(command, resolver, (command,), classify_shell)
     if section.language in (SHELL, IMAGE):
@@ -182,6 +194,17 @@ def _classify_section(
     effects += derive_zone_effects(effects, resolver.facts)
     effects += derive_hidden_reads(effects, resolver.project_root)
     return [*effects, *_derive_secret_sends(effects)]
+
+
+def _find_start(section: CodeSection, path: str, resolver: TargetResolver) -> Word | None:
+    """Return where a section runs: at the top of the project, or where the program is that it names: `./wrap.sh`."""
+    program = section.text.split(None, 1)[0] if section.text[:1] == "." else ""
+    place = dirname(path)
+    while program and place.startswith(resolver.project_root + "/"):
+        if resolver.facts.text(normpath(f"{place}/{program}")) is not None:
+            return Word(place)
+        place = dirname(place)
+    return Word(resolver.project_root) if resolver.project_root else None
 
 
 def _name_script(text: str, path: str) -> str:
@@ -213,6 +236,9 @@ def is_arming(effect: Effect, project_root: str, section: CodeSection | None = N
         return _SHELL_PROGRAM.search(section.text) is not None
     if what.startswith(_ARMING_PREFIXES):
         return True
+    if what in _DATA_LOSSES:
+        # A migration drops tables by design; one that goes to what people depend on says so in its text.
+        return section is not None and not effect.recoverable and _LIVE_ADDRESS.search(section.text) is not None
     if what.startswith(_DISCARDING_PREFIXES):
         return not effect.recoverable
     if what.startswith(_LOSS_PREFIXES):

@@ -122,6 +122,8 @@ _REMOTE_SETTINGS = compile_lazily(
     r"(?m)^(?:apiVersion|kind|openapi|swagger|jobs|runs|stages|pipelines?|on|-?\s*hosts)\s*:"
 )
 """What a cluster, a service or other machines read."""
+_CLIENT_SETTINGS = compile_lazily(r"(?m)^kind:\s*[\"']?Config\b")
+"""How a client reaches a cluster: it runs here, and may start a program to log in."""
 _C_LIKE = frozenset("node go rust c java kotlin groovy scala swift dart php csharp".split())
 # Strings first, so that `//` in an address is no comment; what a comment holds is blanked, line by line.
 _C_TOKENS = compile_lazily(
@@ -168,10 +170,24 @@ def detect_file_language(path: str, text: str = "") -> str:
             return SHELL
     if text.startswith("#!"):
         return _read_shebang(text)
+    if is_client_settings(text):
+        return "settings"
     if suffix in (".yml", ".yaml", ".toml") and _COMMAND_KEY.search(text) and _is_runner_file(path, text):
         return "settings"
     is_hook = not suffix and any(place in f"/{path}" for place in _HOOK_DIRECTORIES)
     return SHELL if is_hook else ""
+
+
+def is_client_settings(text: str) -> bool:
+    """Return whether a text tells a client on this machine how it reaches a cluster."""
+    return _CLIENT_SETTINGS.search(text) is not None
+
+
+def is_remote_settings(path: str, text: str) -> bool:
+    """Return whether a file says what runs elsewhere: in a cluster, at a service, or in containers."""
+    name = path[path.rfind("/") + 1 :]
+    is_data = name.endswith((".yml", ".yaml", ".json"))
+    return name.startswith(_COMPOSE_NAMES) or (is_data and _REMOTE_SETTINGS.search(text) is not None)
 
 
 def _is_task_file(path: str, name: str) -> bool:

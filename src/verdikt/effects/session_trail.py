@@ -14,7 +14,14 @@ from verdikt.effects.any_language.masking import may_be_loaded, may_name_code
 from verdikt.effects.armed_text import ArmedText, judge_text
 from verdikt.effects.carried_files import CarriedFiles
 from verdikt.effects.carried_state import find_moved_work
-from verdikt.effects.code_loaders import Loader, find_git_loaders, find_loaders, make_armed_effect
+from verdikt.effects.code_loaders import (
+    NAMING_PREFIXES,
+    Loader,
+    find_git_loaders,
+    find_loaders,
+    find_naming_loaders,
+    make_armed_effect,
+)
 from verdikt.effects.code_sections import detect_file_language
 from verdikt.effects.downloaded_files import DOWNLOADS_KEY, find_unread_runs, note_downloads
 from verdikt.effects.local_resources import note_local_resources, settle_local_resources
@@ -104,17 +111,24 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
     loaders = find_loaders(effects)
     if git_programs := facts.recall(GIT_PROGRAMS_KEY):
         loaders += find_git_loaders(effects, git_programs)
-    if not loaders:
+    if not loaders and not _may_name_files(effects):
         return effects
     armed = _read_armed(facts, loaders)
     unjudged = facts.recall(UNJUDGED_KEY) or {}
     if not armed and not unjudged:
+        return effects
+    loaders += find_naming_loaders(effects, action.command, (*armed, *unjudged))
+    if not loaders:
         return effects
     added = [
         make_armed_effect(loader, path, file.note, facts.project_root, is_certain=file.is_certain)
         for path, file, loader in _iter_loaded_files(loaders, armed, unjudged, facts, action.command)
     ]
     return Effects((*effects.items, *added)) if added else effects
+
+
+def _may_name_files(effects: Effects) -> bool:
+    return any(effect.what.startswith(NAMING_PREFIXES) for effect in effects.items)
 
 
 def _add_unlisted_sends(effects: Effects, facts: Facts) -> Effects:
@@ -154,8 +168,9 @@ def _iter_loaded_files(
     for path in dict.fromkeys((*armed, *unjudged)):
         language = detect_file_language(path)
         loader = next((each for each in loaders if each.may_load(path, language, facts.project_root, text)), None)
-        # Without a known ending only its first line tells the language, so every loader counts.
-        if loader is None and (language or not path.startswith(facts.project_root + "/")):
+        # Without a known ending only its first line tells the language, so every loader counts that takes any file.
+        is_told = all(each.named_files for each in loaders)
+        if loader is None and (language or is_told or not path.startswith(facts.project_root + "/")):
             continue
         remembered = armed.get(path)
         file = remembered if remembered is not None and path not in unjudged else None
@@ -310,7 +325,7 @@ class _Trail:
                 self._note_fragment(path)
             elif detect_file_language(path, text) == "settings" or may_name_code(path, text):
                 # What it names may be written later.
-                self._remember_unjudged(path)
+                self._unjudged[path] = [self._action.tool, self._seq]
             elif (armed := _judge_in_project(path, text, self._facts)) is not None:
                 digest = sha256_hex(text.encode("utf-8", "surrogatepass"))[:_DIGEST_LENGTH]
                 self._armed[path] = list(ArmedFile.from_text(digest, armed, self._action.tool, self._seq))

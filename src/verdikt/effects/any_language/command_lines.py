@@ -19,8 +19,9 @@ _MAY_COMMAND = compile_lazily(
     r"\|\s*(?:sudo\s+)?(?:ba|z|da|k)?sh\b|\b(?:rm|shred|chmod|chown)\s+-|\b(?:dd\s+if|mkfs|curl|wget|nc|ncat|scp|rsync)\b"
     r"|\bgit\s+push\b|\s-delete\b|/dev/tcp/|\bimport\s+\w+|\brequire\s*\("
 )
+# `"sh", "-c", "…"`; in settings the shell may stand on another line.
 _SHELL_WORDS = compile_lazily(
-    r"""["'](?:[\w/]*/)?(?:ba|z|da|k)?sh["'](?:\s*,\s*|\s+)["']-\w*c["'](?:\s*,\s*|\s+)("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
+    r"""["']-l?c["'](?:\s*,\s*|\s+)("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
 )
 _QUOTED = compile_lazily(r"\"((?:\\.|[^\"\\\n])*)\"|'((?:\\.|[^'\\\n])*)'|`([^`\n]*)`|\[([^\[\]\n]*)\]|\(([^()\n]*)\)")
 _RUNNING_WORD = compile_lazily(
@@ -28,6 +29,7 @@ _RUNNING_WORD = compile_lazily(
 )
 _SIGN = compile_lazily(r"^\s*:?!\s*(.+)$")
 _VALUE = compile_lazily(r"^[\s-]*[\"']?[\w.-]+[\"']?\s*(?:=|:(?=\s))\s*(.+?)\s*,?\s*$")
+_ITEM = compile_lazily(r"^\s*-\s+(.+?)\s*$")
 _COMMAND_START = compile_lazily(
     r"^(?:\w+=\S*\s+)*(?:sudo\s+|exec\s+|env\s+|nohup\s+)*(?:(?:ba|z|da|k)?sh\s+-\w*c|rm|shred|dd|curl|wget|nc|ncat|scp|rsync|git|find"
     r"|chmod|chown|cat)\s"
@@ -57,7 +59,7 @@ def _list_parts(line: str) -> Iterator[str]:
     if match := _SIGN.match(line):
         yield match[1]
         return
-    value = _VALUE.match(line)
+    value = _VALUE.match(line) or _ITEM.match(line)
     if value is not None:
         text = value[1]
         is_quoted = text[:1] in ("'", '"') and text[-1:] == text[0] and len(text) > 1
@@ -68,7 +70,7 @@ def _list_parts(line: str) -> Iterator[str]:
     for match in _QUOTED.finditer(line):
         part = next(filter(None, match.groups()), "")
         if _MAY_COMMAND.search(part) and _RUNNING_WORD.search(line, 0, match.start()):
-            yield _unescape(part)
+            yield _unescape(part.strip("[]"))
 
 
 def _unescape(text: str) -> str:
