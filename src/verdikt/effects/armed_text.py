@@ -198,7 +198,8 @@ def _classify_section(
 
 def _find_start(section: CodeSection, path: str, resolver: TargetResolver) -> Word | None:
     """Return where a section runs: at the top of the project, or where the program is that it names: `./wrap.sh`."""
-    program = section.text.split(None, 1)[0] if section.text[:1] == "." else ""
+    program = (section.text.split(None, 1) or [""])[0]
+    program = program if "/" in program and program[:1] not in "/~$" else ""
     place = dirname(path)
     while program and place.startswith(resolver.project_root + "/"):
         if resolver.facts.text(normpath(f"{place}/{program}")) is not None:

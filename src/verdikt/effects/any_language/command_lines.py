@@ -23,11 +23,12 @@ _MAY_COMMAND = compile_lazily(
 _SHELL_WORDS = compile_lazily(
     r"""["']-l?c["'](?:\s*,\s*|\s+)("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
 )
-_QUOTED = compile_lazily(r"\"((?:\\.|[^\"\\\n])*)\"|'((?:\\.|[^'\\\n])*)'|`([^`\n]*)`|\[([^\[\]\n]*)\]|\(([^()\n]*)\)")
+_STRING = compile_lazily(r"\"((?:\\.|[^\"\\\n])*)\"|'((?:\\.|[^'\\\n])*)'|`([^`\n]*)`")
+_BRACKETS = compile_lazily(r"\[([^\[\]\n]*)\]|\(([^()\n]*)\)")
 _RUNNING_WORD = compile_lazily(
     r"(?i)run|exec|sys|spawn|popen|process|shell|command|cmd|hook|script|start|before|after|init|\bsh\b|\bon_|entry|proxy"
 )
-_SIGN = compile_lazily(r"^\s*:?!\s*(.+)$")
+_SIGN = compile_lazily(r"(?:^|\s):?!\s*([a-z].+)$|^\s*(?:shell|sh|system|exec|run|command)\s+([^\s\"'(=:].+)$")
 _VALUE = compile_lazily(r"^[\s-]*[\"']?[\w.-]+[\"']?\s*(?:=|:(?=\s))\s*(.+?)\s*,?\s*$")
 _ITEM = compile_lazily(r"^\s*-\s+(.+?)\s*$")
 _COMMAND_START = compile_lazily(
@@ -56,18 +57,19 @@ def find_command_lines(text: str, *, is_known_language: bool) -> Iterator[tuple[
 
 def _list_parts(line: str) -> Iterator[str]:
     """Yield the parts of a line that may be a command or a program."""
-    if match := _SIGN.match(line):
-        yield match[1]
+    sign = _SIGN.search(line)
+    if sign or _COMMAND_START.match(line.lstrip()):
+        yield sign[1] or sign[2] if sign else line.strip()
         return
     value = _VALUE.match(line) or _ITEM.match(line)
-    if value is not None:
+    if value is not None and value[1][:1] not in ("[", "{"):
         text = value[1]
         is_quoted = text[:1] in ("'", '"') and text[-1:] == text[0] and len(text) > 1
         inner = _unescape(text[1:-1]) if is_quoted else text
         if _COMMAND_START.match(inner) or _RUNNING_WORD.search(line, 0, value.start(1)):
             yield inner
             return
-    for match in _QUOTED.finditer(line):
+    for match in (*_STRING.finditer(line), *_BRACKETS.finditer(line)):
         part = next(filter(None, match.groups()), "")
         if _MAY_COMMAND.search(part) and _RUNNING_WORD.search(line, 0, match.start()):
             yield _unescape(part.strip("[]"))
