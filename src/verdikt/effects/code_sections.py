@@ -119,7 +119,7 @@ _DATA_PLACE = compile_lazily(
     r"/(?:tests?|cases|specs?|docs?|examples?|samples?|data|templates?|inventory|roles|playbooks)/"
 )
 _REMOTE_SETTINGS = compile_lazily(
-    r"(?m)^(?:apiVersion|kind|openapi|swagger|jobs|runs|stages|pipelines?|on|-?\s*hosts)\s*:"
+    r"(?m)^(?:apiVersion|kind|openapi|swagger|jobs|runs|stages|pipelines?|on|-?\s*hosts)\s*:|\A#cloud-config"
 )
 """What a cluster, a service or other machines read."""
 _CLIENT_SETTINGS = compile_lazily(r"(?m)^kind:\s*[\"']?Config\b")

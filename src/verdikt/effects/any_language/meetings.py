@@ -33,6 +33,7 @@ _MAY_EVALUATE = compile_lazily(
 )
 _MAY_ADDRESS = compile_lazily(r"(?i)://|(?:\d{1,3}\.){3}\d{1,3}|connect|socket|dial|\btcp")
 _LIVE_ADDRESS = compile_lazily(r"(?i)https?://([^\s\"'`/]*(?<![a-z0-9])(?:prod|production|live)(?![a-z0-9])[^\s\"'`/]*)")
+_LOAD_TEST = compile_lazily(r"(?i)\blocust\b|\bk6/|\bgatling\b|\bartillery\b|\bloadtest\b|\bautocannon\b")
 _DELETING_REQUEST = compile_lazily(
     r"(?i)\.(?:delete|del)\(\s*f?[\"'`](?:/|https?:|\$?\{)|[\"']DELETE[\"']|\bDELETE\s+(?:https?:|/)"
 )
@@ -64,7 +65,8 @@ def find_meeting(path: str, text: str, resolver: TargetResolver, downloads: Coll
 
 def _find_live_deletion(text: str) -> Meeting | None:
     """Return the request that deletes at an address of what people depend on: `self.client.delete("/orders/1")`."""
-    address = _LIVE_ADDRESS.search(text)
+    # A library for such requests deletes nothing by being loaded; a load test does.
+    address = _LIVE_ADDRESS.search(text) if _LOAD_TEST.search(text) else None
     request = _DELETING_REQUEST.search(text) if address else None
     if address is None or request is None:
         return None
