@@ -204,6 +204,7 @@ UNSEEN_DELETE = compile_lazily(
 )
 """Calls that run or delete what a name stands for."""
 BUN_SHELL = compile_lazily(r"\$`([^`]+)`")
+TCL_JOIN = compile_lazily(r"\[file\s+join\s+([^\[\]]+)\]")
 TCL_DELETE = compile_lazily(r"\bfile\s+delete\s+(?:-force\s+)?(?:--\s+)?([^\s;\]]+)")
 # A socket and the start of a process in one script are taken for a reverse shell.
 SOCKET_CALL = compile_lazily(
