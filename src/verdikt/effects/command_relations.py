@@ -85,8 +85,7 @@ class CommandRelations:
         if commands[0].name in SECRET_FILE_PROGRAMS:
             trace_secret_files(commands, [effects], self._resolver)
         look_up_overwritten(effects, self._resolver)
-        if commands[0].name == "git":
-            mark_discarded_changes(commands, [effects])
+        mark_discarded_changes(commands, [effects])
         if moved := self._resolver.facts.moved_work:
             mark_lost_work(effects, moved)
         if _has_prefix(effects, OUTGOING_PREFIXES):
@@ -151,8 +150,7 @@ class CommandRelations:
             for effects in effects_by_command:
                 look_up_overwritten(effects, self._resolver)
             downgrade_rewrites(commands, effects_by_command)
-        if any(command.name == "git" for command in commands):
-            mark_discarded_changes(commands, effects_by_command)
+        mark_discarded_changes(commands, effects_by_command)
         if "fs.move" in names or self._resolver.facts.moved_work:
             self._follow_moved_work(effects_by_command)
         if "proc.spawn" in names:

@@ -28,7 +28,8 @@ _FILE_OPTIONS = ("-e", "-f", "--env-file", "--file")
 _MAX_SETTER_WORDS = 8
 _CHANGING_WORDS = frozenset(
     "deploy redeploy release publish promote rollback rollout migrate destroy reset drop provision ship backfill "
-    "failover cutover send mail email notify purge wipe flush truncate delete remove charge refund expire revoke".split()
+    "failover cutover send mail email notify purge wipe flush truncate delete remove charge refund expire "
+    "revoke".split()
 )
 _ORDER_EFFECTS = ("code.run", "code.build", "unknown.program", "pkg.run", "repo.write")
 _BUILD_VARIABLES = ("NODE_ENV",)

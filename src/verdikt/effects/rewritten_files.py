@@ -53,6 +53,8 @@ def mark_discarded_changes(commands: Sequence[Command], effects_by_command: list
 
     Also by way of a file: `git show HEAD:x > y; cp y x`, and for `git archive | tar -x` and `git diff | patch -R`.
     """
+    if not any(command.name == "git" for command in commands):
+        return
     prints: list[bool] = []
     made: set[str] = set()
     for command, effects in zip(commands, effects_by_command, strict=True):

@@ -70,7 +70,9 @@ class RunFiles:
         """Return `code.remote` for a file that the kernel or a program loads and that this action downloaded."""
         paths = [target.path or self._resolver.to_absolute(target.text, call.command.cwd) for target in effect.targets]
         is_downloaded = any(path in self._files.downloaded for path in paths)
-        return [call.make_effect("code.remote", effect.targets, note="runs what it downloaded")] if is_downloaded else []
+        return (
+            [call.make_effect("code.remote", effect.targets, note="runs what it downloaded")] if is_downloaded else []
+        )
 
     def classify_compiled(self, call: Invocation) -> list[Effect]:
         """Classify source files that this action wrote and compiles, in order to run them, or that it runs."""

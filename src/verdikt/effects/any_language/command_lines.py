@@ -22,9 +22,7 @@ _MAY_COMMAND = compile_lazily(
     r"|\bgit\s+push\b|\s-delete\b|/dev/tcp/|\bimport\s+\w+|\brequire\s*\("
 )
 # `"sh", "-c", "…"`; in settings the shell may stand on another line.
-_SHELL_WORDS = compile_lazily(
-    r"""["']-l?c["'](?:\s*,\s*|\s+)("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
-)
+_SHELL_WORDS = compile_lazily(r"""["']-l?c["'](?:\s*,\s*|\s+)("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""")
 _STRING = compile_lazily(r"\"((?:\\.|[^\"\\\n])*)\"|'((?:\\.|[^'\\\n])*)'|`([^`\n]*)`")
 _BRACKETS = compile_lazily(r"\[([^\[\]\n]*)\]|\(([^()\n]*)\)")
 _RUNNING_WORD = compile_lazily(

@@ -32,7 +32,9 @@ _MAY_EVALUATE = compile_lazily(
     r"|spawn|process|dlopen|cdll|loadlibrary|classloader|loadclass|chmod|\bload|launch|shell|command"
 )
 _MAY_ADDRESS = compile_lazily(r"(?i)://|(?:\d{1,3}\.){3}\d{1,3}|connect|socket|dial|\btcp")
-_LIVE_ADDRESS = compile_lazily(r"(?i)https?://([^\s\"'`/]*(?<![a-z0-9])(?:prod|production|live)(?![a-z0-9])[^\s\"'`/]*)")
+_LIVE_ADDRESS = compile_lazily(
+    r"(?i)https?://([^\s\"'`/]*(?<![a-z0-9])(?:prod|production|live)(?![a-z0-9])[^\s\"'`/]*)"
+)
 _LOAD_TEST = compile_lazily(r"(?i)\blocust\b|\bk6/|\bgatling\b|\bartillery\b|\bloadtest\b|\bautocannon\b")
 _DELETING_REQUEST = compile_lazily(
     r"(?i)\.(?:delete|del)\(\s*f?[\"'`](?:/|https?:|\$?\{)|[\"']DELETE[\"']|\bDELETE\s+(?:https?:|/)"
