@@ -13,7 +13,7 @@ from posixpath import dirname, normpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects import host
-from verdikt.effects.any_language.command_lines import find_command_lines
+from verdikt.effects.any_language.command_lines import find_command_lines, may_hold_commands
 from verdikt.effects.any_language.masking import mask_comments, may_be_loaded
 from verdikt.effects.any_language.meetings import find_meeting
 from verdikt.effects.code import classify_code, quote_shell_word
@@ -152,10 +152,12 @@ def _judge_command_lines(
     path: str, text: str, language: str, resolver: TargetResolver, classify_shell: ShellClassifier
 ) -> ArmedText | None:
     """Return what arms a text by a command line in it, whichever format the file has."""
+    is_known = language not in ("", "settings")
+    if not may_hold_commands(text, is_known_language=is_known):
+        return None
     is_client = is_client_settings(text)
     if not is_client and (not may_be_loaded(path) or is_remote_settings(path, text)):
         return None
-    is_known = language not in ("", "settings")
     for part_language, part, line in find_command_lines(mask_comments(path, text), is_known_language=is_known):
         section = CodeSection(part_language, part, line)
         for effect in _classify_section(section, path, resolver, classify_shell):

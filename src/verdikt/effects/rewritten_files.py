@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from verdikt.effects.zone_effects import derive_effect
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Zone
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 _SOURCE_EFFECTS = ("fs.read", "fs.move")
 _WRITE_EFFECTS = ("fs.write", "fs.overwrite")
 _PRINTING_VERBS = frozenset("show cat-file archive".split())
-_UNPACKERS = frozenset("tar bsdtar cpio".split())
+_UNPACKERS = find_role("tape_archiver")
+_PATCHERS = find_role("patcher")
+_TREE_CHANGERS = find_role("work_tree_changer")
 
 
 def downgrade_rewrites(commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
@@ -53,7 +56,7 @@ def mark_discarded_changes(commands: Sequence[Command], effects_by_command: list
 
     Also by way of a file: `git show HEAD:x > y; cp y x`, and for `git archive | tar -x` and `git diff | patch -R`.
     """
-    if not any(command.name == "git" for command in commands):
+    if not any(command.name in _TREE_CHANGERS for command in commands):
         return
     prints: list[bool] = []
     made: set[str] = set()
@@ -74,7 +77,7 @@ def mark_discarded_changes(commands: Sequence[Command], effects_by_command: list
 
 def _prints_commit(command: Command) -> bool:
     """Return whether a git command prints files of a commit, or the changes since then."""
-    words = [word.text for word in command.argv[1:]] if command.name == "git" else []
+    words = [word.text for word in command.argv[1:]] if command.name in _TREE_CHANGERS else []
     verb = next((word for word in words if not word.startswith("-")), "")
     if verb == "diff":
         return True
@@ -82,7 +85,7 @@ def _prints_commit(command: Command) -> bool:
 
 
 def _reverses_patch(command: Command) -> bool:
-    return command.name == "patch" and any(word.text in ("-R", "--reverse") for word in command.argv[1:])
+    return command.name in _PATCHERS and any(word.text in ("-R", "--reverse") for word in command.argv[1:])
 
 
 def _iter_files(effects: Sequence[Effect], names: Sequence[str]) -> Iterator[str]:

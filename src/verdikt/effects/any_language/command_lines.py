@@ -38,13 +38,16 @@ _COMMAND_START = compile_lazily(
 _CHECKING = compile_lazily(r"(?i)\b(?:assert\w*|expect\w*|should\w*|test\w*|check\w*|describe|it)\b")
 
 
+def may_hold_commands(text: str, *, is_known_language: bool) -> bool:
+    """Return whether a text may hold command lines; most programs that a reader has looked at do not."""
+    return (_SHELL_WORDS if is_known_language else _MAY_COMMAND).search(text) is not None
+
+
 def find_command_lines(text: str, *, is_known_language: bool) -> Iterator[tuple[str, str, int]]:
     """Yield language, text and line number of what lines of a file may run, where it could do harm.
 
     `is_known_language` says that a reader has looked at the text: only a shell that is given its text counts then.
     """
-    if not _MAY_COMMAND.search(text):
-        return
     lines = text.split("\n")
     numbers = [index for index, line in enumerate(lines) if _MAY_COMMAND.search(line)]
     for index in numbers if len(numbers) <= _MAX_LINES else ():
