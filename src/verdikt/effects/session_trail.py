@@ -23,6 +23,7 @@ from verdikt.effects.code_loaders import (
     make_armed_effect,
 )
 from verdikt.effects.code_sections import detect_file_language
+from verdikt.effects.committed_files import add_discarded_changes, note_committed_files
 from verdikt.effects.downloaded_files import DOWNLOADS_KEY, find_unread_runs, note_downloads
 from verdikt.effects.local_resources import note_local_resources, settle_local_resources
 from verdikt.effects.script_classifier import ScriptClassifier
@@ -104,7 +105,7 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
     """Return the effects of an action together with what the session's memory says about them."""
     if facts.secrets:
         effects = add_issuer_sends(effects, facts)
-    effects = settle_local_resources(effects, facts, action)
+    effects = settle_local_resources(add_discarded_changes(effects, facts), facts, action)
     effects = _add_unlisted_sends(effects, facts)
     if unread := find_unread_runs(effects, facts, action.command):
         effects = Effects((*effects.items, *unread))
@@ -234,6 +235,8 @@ def _note_carried_state(effects: Effects, facts: Facts, seq: int) -> dict[str, A
     changes: dict[str, Any] = {}
     if not names.isdisjoint(_DOWNLOAD_STEPS):
         changes |= note_downloads(effects, facts, seq)
+    if "git.read" in names:
+        changes |= note_committed_files(effects, facts, seq)
     if names <= _UNCARRIED:
         return changes
     if "cred.copy" in names:
