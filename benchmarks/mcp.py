@@ -4,9 +4,10 @@
 
 Direct and relayed calls take turns, so that both see the same machine, at 200 calls a second. A decision is in the log,
 synced to the disk, before the server gets the call, or, where the call only reads, before its result is passed on. A
-direct call and one `fsync` are measured in the same rounds. `cat` on both sides of the server is the relay that does nothing;
-a log in memory (`/dev/shm`), whose sync costs nothing, shows what the relay itself takes. The smallest client (one line
-out, one line in) shows the relay's cost best; a call through the client of the `mcp` SDK is what a program sees.
+direct call and one `fsync` are measured in the same rounds. `cat` on both sides of the server is the relay that does
+nothing; a log in memory (`/dev/shm`), whose sync costs nothing, shows what the relay itself takes. The smallest client
+(one line out, one line in) shows the relay's cost best; a call through the client of the `mcp` SDK is what a program
+sees.
 """
 
 import json

@@ -257,6 +257,8 @@ def open_terminal(bench: Bench, *options: str) -> Iterator[TerminalClient]:
         command, client_env = bench.client.build_command(install_client(bench.version), bench.home, model.url, "do it")
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         env = {"PATH": path, "HOME": str(bench.home), "LANG": "C.UTF-8", **client_env, **LOOPBACK_ENV}
+        # A hook that outlives its client would start a warm process after the test.
+        env |= {"VERDIKT_DAEMON": "off"}
         settings = command[command.index("-m") : -1] if "-m" in command else []
         if bench.client.name == "gemini":
             settings = settings[:2]  # the model; what follows is for a run without a terminal
@@ -265,7 +267,6 @@ def open_terminal(bench: Bench, *options: str) -> Iterator[TerminalClient]:
             yield client
         finally:
             client.close()
-            bench.stop_daemon()
 
 
 def check_answers(bench: Bench) -> None:

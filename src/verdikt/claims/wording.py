@@ -54,6 +54,12 @@ WORDINGS: dict[str, tuple[Words | str, ...]] = {
             " 破棄 弹出 恢复 取出 清空 应用 꺼냈 적용 비웠 복원"
         ),
     ),
+    "denied": (
+        Words(
+            "not. n't. nothing. never. without. nicht. kein pas. sans. no. sin. não. sem. не. без. ない"
+            " ません 没 未 不 않 안"
+        ),
+    ),
     "tag": (Words("tag. tags. tagged. getaggt. étiquet etiquet тег タグ 标签 태그"),),
     "merge": (
         Words(

@@ -38,14 +38,14 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False), default=PROGRAMS)
-def lint(directory: Path) -> None:
-    """Check the records of a directory, by default those that verdikt ships; status 1 when there are mistakes.
+@click.argument("place", metavar="[FILE|DIRECTORY]", type=click.Path(path_type=Path, exists=True), default=PROGRAMS)
+def lint(place: Path) -> None:
+    """Check records, by default those that verdikt ships; status 1 when there are mistakes.
 
-    Example: verdikt knowledge lint src/verdikt/knowledge/programs
+    Example: verdikt knowledge lint tools.toml
     """
     try:
-        files = read_files(directory)
+        files = read_files(place)
         records = compile_files(files)
     except RecordError as error:
         click.echo(str(error), err=True)
@@ -54,7 +54,7 @@ def lint(directory: Path) -> None:
     for problem in problems:
         click.echo(problem)
     result = format_count(len(problems), "problem") if problems else "clean"
-    click.echo(f"{len(records)} records: {result}")
+    click.echo(f"{format_count(len(records), 'record')}: {result}")
     sys.exit(EXIT_FAILURE if problems else 0)
 
 

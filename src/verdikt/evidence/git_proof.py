@@ -39,6 +39,10 @@ def prove_commit(request: ProofRequest) -> Proof | Missing:
     if before is None or after is None:
         return _prove_by_log(request)
     if has_wording("stash", text):
+        # `committed the fix and stashed the rest` is about both.
+        is_about_commit = has_wording("commit", text) and not has_wording("denied", text)
+        if is_about_commit and (missing := _find_uncommitted(request, before, after)):
+            return missing
         return _prove_stash(text, before.refs.get("refs/stash"), after.refs.get("refs/stash"))
     if has_wording("tag", text):
         return _prove_refs(request, before, after, "refs/tags/", "tag")

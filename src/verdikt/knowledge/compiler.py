@@ -41,13 +41,13 @@ class RecordError(Exception):
     """A record that can't be compiled; the text names the file and the program."""
 
 
-def read_files(directory: Path = PROGRAMS) -> dict[str, Record]:
-    """Return the parsed files of a directory by family, in alphabetical order."""
+def read_files(place: Path = PROGRAMS) -> dict[str, Record]:
+    """Return the parsed files of a directory by family, in alphabetical order, or the one file."""
     files = {}
-    for path in sorted(directory.glob("*.toml")):
+    for path in sorted(place.glob("*.toml")) if place.is_dir() else (place,):
         try:
             files[path.stem] = tomllib.loads(path.read_text(encoding="utf-8"))
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise RecordError(f"{path.name}: invalid TOML: {error}") from error
     return files
 

@@ -32,6 +32,19 @@ def test_lint_passes_the_shipped_records() -> None:
     assert (result.exit_code, result.output.endswith("records: clean\n")) == (0, True)
 
 
+def test_lint_checks_one_file(tmp_path: Path) -> None:
+    """A project's own file need not stand alone in a directory; bytes that are no text are a mistake of the file."""
+    file = tmp_path / "tools.toml"
+    file.write_text('title = "Our tools."\n[[program]]\nnames = "shopctl"\ndoes = "sys.read"\n')
+    result = CliRunner().invoke(command, ["lint", str(file)])
+    assert (result.exit_code, result.output) == (0, "1 record: clean\n")
+
+    file.write_bytes(b"title = \xff")
+    result = CliRunner().invoke(command, ["lint", str(file)])
+    assert result.exit_code == 1
+    assert "tools.toml: invalid TOML" in result.output
+
+
 def test_lint_tells_mistakes(tmp_path: Path) -> None:
     """A mistake gives status 1; so does a file that can't be compiled."""
     (tmp_path / "own.toml").write_text('title = "x"\n[[program]]\nnames = "acme"\ndoes = "fs.destroy"\n')
