@@ -26,7 +26,7 @@ def classify_code(language: str, text: str, call: Invocation, path: str = "") ->
 
     `path` is that of the file that holds the text, if one does: programs find other files by it.
     """
-    if "chmod" in text and _SETS_USER.search(text):
+    if _SETS_USER.search(text):
         yield call.make_effect("priv.setuid", note="a program that runs as its owner")
     # Imported when needed: the four together take about a third of the time to import the classifier, few commands
     # hold such text, and the program tables that they use import this package.
