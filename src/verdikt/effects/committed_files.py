@@ -37,6 +37,12 @@ def note_committed_files(effects: Effects, facts: Facts, seq: int) -> dict[str, 
 
 def add_discarded_changes(effects: Effects, facts: Facts) -> Effects:
     """Return the effects with `git.discard` where such a file is put over uncommitted changes: `cp /tmp/x.py x.py`."""
+    # A loop and no generator: nearly every action comes through here, and few overwrite anything.
+    for effect in effects.items:
+        if effect.what == "fs.overwrite":
+            break
+    else:
+        return effects
     overwrites = [
         effect
         for effect in effects.items

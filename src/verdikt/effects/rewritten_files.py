@@ -56,7 +56,10 @@ def mark_discarded_changes(commands: Sequence[Command], effects_by_command: list
 
     Also by way of a file: `git show HEAD:x > y; cp y x`, and for `git archive | tar -x` and `git diff | patch -R`.
     """
-    if not any(command.name in _TREE_CHANGERS for command in commands):
+    for command in commands:  # nearly every text comes through here
+        if command.name in _TREE_CHANGERS:
+            break
+    else:
         return
     prints: list[bool] = []
     made: set[str] = set()

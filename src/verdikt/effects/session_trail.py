@@ -129,7 +129,10 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
 
 
 def _may_name_files(effects: Effects) -> bool:
-    return any(effect.what.startswith(NAMING_PREFIXES) for effect in effects.items)
+    for effect in effects.items:  # noqa: SIM110 -- nearly every action comes through here
+        if effect.what.startswith(NAMING_PREFIXES):
+            return True
+    return False
 
 
 def _add_unlisted_sends(effects: Effects, facts: Facts) -> Effects:
