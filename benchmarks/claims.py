@@ -33,6 +33,7 @@ from verdikt.claims.model import (
     FeatureReader,
     SentenceClaim,
     add_clause_topics,
+    drop_denied_change,
     load_model,
     read_claims,
     read_clauses,
@@ -102,7 +103,7 @@ def evaluate_model(model: ClaimModel, batches: Iterable[Batch], read: FeatureRea
 
 def read_topics(model: ClaimModel, labelled: LabelledSentence) -> set[str]:
     """Return the topics of a sentence as the gate reads them: what names in it make certain is added."""
-    topics = model.list_topics(labelled.sentence)
+    topics = drop_denied_change(model, labelled.sentence, model.list_topics(labelled.sentence))
     topics = add_clause_topics(topics, read_clauses(model, labelled.sentence))
     claim = SentenceClaim(labelled.text, 0, len(labelled.text), "done", topics)
     return {topic for refined in refine_claims([claim]) if refined.act == "done" for topic in refined.topics}

@@ -61,7 +61,7 @@ RECENT_BATCHES = ("s", "t")
 """First letters of the batches in the voices of agents, labelled by the rules as they are now."""
 
 CALIBRATION_BATCHES = frozenset(
-    "s4 s5 s7 s8 t2 t4 t8 t11 t12 t13 t15 t16 t17 t18 t19 t20 t21 t22 t23 t24 t25 t26 t27".split()
+    "s4 s5 s7 s8 t2 t4 t8 t11 t12 t13 t15 t16 t17 t18 t19 t20 t21 t22 t23 t24 t25 t26 t27 t28".split()
 )
 """The batches on which margins are chosen: messages as they come, not those that pair a report with a look-alike."""
 

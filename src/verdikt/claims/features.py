@@ -152,6 +152,19 @@ def shows_change(sentence: MarkedSentence) -> bool:
     return not classes.isdisjoint(("NOW", "AGAIN")) or ("D" in classes and "NOT" not in classes)
 
 
+def denies_change(sentence: MarkedSentence) -> bool:
+    """Return whether a text denies each change that it names: `no snapshot changed`, `did not touch the config`.
+
+    Where the verb stands last, what is denied may be another word, so nothing is taken for a denial there.
+    """
+    classes = [_read_class(word, sentence.language) for word in list_words(sentence.masked)]
+    if sentence.language in _PIECEWISE or not {"NOT", "D"}.issubset(classes):
+        return False
+    first = classes.index("NOT")
+    has_denied_verbs = all(first <= place + 1 for place, name in enumerate(classes) if name == "D")
+    return has_denied_verbs and {"NOW", "AGAIN", "GOOD"}.isdisjoint(classes)
+
+
 def list_features(sentence: MarkedSentence) -> set[int]:
     """Return the hashes of what is in a sentence: its words, their characters, shapes and classes, and its marks."""
     sentence = _mask_files(sentence)

@@ -8,13 +8,13 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 
 from verdikt.claims.clauses import list_clauses
-from verdikt.claims.features import list_features, list_topic_features, list_words, shows_change
+from verdikt.claims.features import denies_change, list_features, list_topic_features, list_words, shows_change
 from verdikt.claims.named_objects import find_file_names, find_spans
 from verdikt.claims.sentences import MarkedSentence, split_sentences
 from verdikt.model.lazy_regex import compile_lazily
@@ -233,7 +233,7 @@ def _read_sentence(
     changes: list[SentenceClaim] = []
     if acts == ["done"]:
         clauses = read_clauses(model, sentence)
-        topics["done"] = add_clause_topics(topics["done"], clauses)
+        topics["done"] = add_clause_topics(drop_denied_change(model, sentence, topics["done"]), clauses)
         changes = [
             SentenceClaim(clause.text, clause.start, clause.end, "done", names, _to_confidence(margin))
             for clause, names, margin in clauses
@@ -265,6 +265,23 @@ def _divide_topics(
         found[max(acts, key=margins.__getitem__)].update(model.list_topics(clause))
     # An act whose clause names no topic is about those of the whole sentence.
     return {act: tuple(name for name in TOPICS if name in found[act]) or topics for act in acts}
+
+
+def drop_denied_change(model: ClaimModel, sentence: MarkedSentence, topics: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the topics of a sentence about a check without the change that only a part of it names, and denies.
+
+    `The tests pass, the log is quiet and no snapshot changed` is read as if it ended before `and`.
+    """
+    if "change" not in topics:
+        return topics
+    clauses = list_clauses(sentence, has_conjunctions=True)
+    said = [clause for clause in clauses if not denies_change(clause)]
+    if not said or len(said) == len(clauses):
+        return topics
+    rest = model.list_topics(replace(sentence, text=", ".join(clause.text for clause in said)))
+    if "change" in rest or _CHECK_TOPICS.isdisjoint(rest):
+        return topics
+    return tuple(name for name in topics if name != "change") or rest
 
 
 ReadClause = tuple[MarkedSentence, tuple[str, ...], float]
