@@ -11,15 +11,17 @@ import re
 from collections.abc import Iterator, Sequence
 
 from verdikt.effects.any_language.word_families import DESCRIPTIONS
+from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 
 _MAX_LINES = 40
 """Lines of one file that are looked at; a file with more holds a list of commands, for a test or a guard."""
 _MAX_LINE_LENGTH = 2_000
 _MAX_BLOCK = 200
+_PROGRAMS = "|".join(sorted(find_role("harmful_line")))
+_SHELLS = "|".join(sorted(find_role("shell")))
 _MAY_COMMAND = compile_lazily(
-    r"\|\s*(?:sudo\s+)?(?:ba|z|da|k)?sh\b|\b(?:rm|shred|chmod|chown)\s+-|\b(?:dd\s+if|mkfs|curl|wget|nc|ncat|scp|rsync)\b"
-    r"|\bgit\s+push\b|\s-delete\b|/dev/tcp/|\bimport\s+\w+|\brequire\s*\("
+    rf"(?<![\w.-])(?:{_PROGRAMS})\s|\|\s*(?:sudo\s+)?(?:{_SHELLS})\b|/dev/tcp/|\bimport\s+\w+|\brequire\s*\("
 )
 # `"sh", "-c", "…"`; in settings the shell may stand on another line.
 _SHELL_WORDS = compile_lazily(r"""["']-l?c["'](?:\s*,\s*|\s+)("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""")
@@ -32,8 +34,7 @@ _SIGN = compile_lazily(r"(?:^|\s):?!\s*([a-z].+)$|^\s*(?:shell|sh|system|exec|ru
 _VALUE = compile_lazily(r"^[\s-]*[\"']?([\w.-]+)[\"']?\s*(?:=|:(?=\s))\s*(.+?)\s*,?\s*$")
 _ITEM = compile_lazily(r"^\s*-\s+(.+?)\s*$")
 _COMMAND_START = compile_lazily(
-    r"^(?:\w+=\S*\s+)*(?:sudo\s+|exec\s+|env\s+|nohup\s+)*(?:(?:ba|z|da|k)?sh\s+-\w*c|rm|shred|dd|curl|wget|nc|ncat|scp|rsync|git|find"
-    r"|chmod|chown|cat)\s"
+    rf"^(?:\w+=\S*\s+)*(?:sudo\s+|exec\s+|env\s+|nohup\s+)*(?:(?:{_SHELLS})\s+-\w*c|{_PROGRAMS})\s"
 )
 _CHECKING = compile_lazily(r"(?i)\b(?:assert\w*|expect\w*|should\w*|test\w*|check\w*|describe|it)\b")
 

@@ -1,8 +1,7 @@
 """Find harm in text of any language by what meets in it: for files that no other reader understands.
 
-Four meetings count: a word that deletes and a place outside the project; a secret file, a foreign host and a word that
-sends; a foreign address and a word that runs what comes from there; an address of what people depend on and a request
-that deletes. What is found is possible rather than certain.
+Three meetings count: a word that deletes and a place outside the project; a secret file, a foreign host and a word that
+sends; a foreign address and a word that runs what comes from there. What is found is possible rather than certain.
 """
 
 from __future__ import annotations
@@ -32,13 +31,6 @@ _MAY_EVALUATE = compile_lazily(
     r"|spawn|process|dlopen|cdll|loadlibrary|classloader|loadclass|chmod|\bload|launch|shell|command"
 )
 _MAY_ADDRESS = compile_lazily(r"(?i)://|(?:\d{1,3}\.){3}\d{1,3}|connect|socket|dial|\btcp")
-_LIVE_ADDRESS = compile_lazily(
-    r"(?i)https?://([^\s\"'`/]*(?<![a-z0-9])(?:prod|production|live)(?![a-z0-9])[^\s\"'`/]*)"
-)
-_LOAD_TEST = compile_lazily(r"(?i)\blocust\b|\bk6/|\bgatling\b|\bartillery\b|\bloadtest\b|\bautocannon\b")
-_DELETING_REQUEST = compile_lazily(
-    r"(?i)\.(?:delete|del)\(\s*f?[\"'`](?:/|https?:|\$?\{)|[\"']DELETE[\"']|\bDELETE\s+(?:https?:|/)"
-)
 _DATA_SUFFIXES = tuple(".json .csv .txt .md .xml .yml .yaml .gz .zip .html .png .jpg .pdf".split())
 _IMPORTING = frozenset("import require require_relative from use using mod export".split())
 
@@ -57,22 +49,11 @@ def find_meeting(path: str, text: str, resolver: TargetResolver, downloads: Coll
     wants_send = has_address and MAY_SECRET.search(text) is not None
     wants_run = has_address and _MAY_EVALUATE.search(text) is not None
     if not (wants_delete or wants_send or wants_run or names):
-        return _find_live_deletion(text)
+        return None
     for name in sorted(names):
         # `-javaagent:lib/x.jar`, `plugins: [./x.js]`
         return Meeting(text.count("\n", 0, text.find(name)) + 1, "code.remote", name)
-    reader = TextReader(path, text, resolver)
-    return _find_first(reader, delete=wants_delete, send=wants_send, run=wants_run) or _find_live_deletion(text)
-
-
-def _find_live_deletion(text: str) -> Meeting | None:
-    """Return the request that deletes at an address of what people depend on: `self.client.delete("/orders/1")`."""
-    # A library for such requests deletes nothing by being loaded; a load test does.
-    address = _LIVE_ADDRESS.search(text) if _LOAD_TEST.search(text) else None
-    request = _DELETING_REQUEST.search(text) if address else None
-    if address is None or request is None:
-        return None
-    return Meeting(text.count("\n", 0, request.start()) + 1, "net.delete", address[1])
+    return _find_first(TextReader(path, text, resolver), delete=wants_delete, send=wants_send, run=wants_run)
 
 
 def _find_first(reader: TextReader, *, delete: bool, send: bool, run: bool) -> Meeting | None:
