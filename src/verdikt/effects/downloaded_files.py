@@ -48,7 +48,10 @@ def find_unread_runs(effects: Effects, facts: Facts, text: str) -> list[Effect]:
         )
         for effect in runs
         for target in effect.targets or entered
-        if (row := _find_download(target.path or target.text, downloads))
+        for place in (
+            [target.path] if target.path else [normpath(join(at, target.text)) for at in (facts.cwd, *places)]
+        )
+        if (row := _find_download(place, downloads))
     ]
 
 

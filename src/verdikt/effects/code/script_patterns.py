@@ -10,7 +10,7 @@ from verdikt.model.lazy_regex import compile_lazily
 # A string in any of three quotes, each with a group of its own; patterns below rely on three groups per string.
 STRING_GROUPS = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)"""
 SHELL_CALL = compile_lazily(
-    r"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync"
+    r"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|sh|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync"
     r"|execFile"
     r"|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder"
     r"|System\.cmd"
