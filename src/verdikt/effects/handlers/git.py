@@ -112,7 +112,7 @@ def classify_push(call: Invocation) -> Iterator[Effect]:
             "git.push.delete", _to_hosts(remote), possible=True, note="deletes branches that are not here"
         )
     yield from _classify_refspecs(call, args, specs, repository.branch)
-    if remote and _is_just_added(call, remote[0].text):
+    if remote and _is_just_added(call, remote[0].text) and not is_scratch_remote(call, remote[0].text):
         yield call.make_effect("net.send.file", _to_hosts(remote), note="pushes to an address that was added only now")
     if remote and ("://" in remote[0].text or "@" in remote[0].text or remote[0].text.startswith("ext::")):
         yield call.make_effect("net.send.file", _to_hosts(remote), note="pushes to an address that is no named remote")
