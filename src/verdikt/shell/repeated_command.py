@@ -16,6 +16,7 @@ _MAX_ROOTS = 8
 _WORD_PRINTERS = find_role("word_printer")
 _FILE_WORD_PROGRAMS = find_role("operand_remover") | find_role("shell") | find_role("transparent_wrapper")
 _PARALLEL_PLACEHOLDERS = ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{#}", "{%}")
+_SHOW_OPTIONS = ("--dry-run", "--dryrun")
 _LIST_OPTIONS = ("-a", "--arg-file")
 _LIST_OPERATOR = compile_lazily(r"[|;&]")
 _FIND_WRITE_ACTIONS = frozenset(("-fprint", "-fprint0", "-fprintf", "-fls"))
@@ -79,6 +80,8 @@ def _fill_word(word: Word, placeholder: str, item: str) -> Word:
 def trace_parallel(call: CommandCall) -> str | None:
     """Walk the command of GNU `parallel` for each of its constant arguments or input lines."""
     options, at = parse_options(call.words, 1, call.valued_options)
+    if any(option in _SHOW_OPTIONS for option, _ in options):
+        return None
     words = call.words[at:]
     separators = [index for index, word in enumerate(words) if word.text in (":::", ":::+", "::::", "::::+")]
     stop = separators[0] if separators else len(words)
