@@ -177,7 +177,7 @@ def _classify_text(
 ) -> Iterator[Effect]:
     if dialect in _STATEMENTS:
         code = _QUOTED.sub('""', text)
-        effects = (row for row in _STATEMENTS[dialect] if row[0].search(code))
+        effects = (row for row in _STATEMENTS[dialect] if re.search(row[0], code))
         for _, what, note in islice(effects, 1):
             yield call.make_effect(what, targets, recoverable=light or None, note=note)
         return
@@ -213,34 +213,18 @@ _QUOTED = compile_lazily(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`|//[^\n
 _STATEMENTS = {
     "mongo": (
         (
-            compile_lazily(
-                r"\.\s*(?:dropDatabase|drop|dropCollection|dropAllUsers)\s*\(|\bdb\s*\[[^]]+\]\s*\.\s*drop\s*\("
-            ),
+            r"\.\s*(?:dropDatabase|drop|dropCollection|dropAllUsers)\s*\(|\bdb\s*\[[^]]+\]\s*\.\s*drop\s*\(",
             "db.drop",
             "",
         ),
-        (
-            compile_lazily(
-                r"\.\s*(?:deleteMany|remove|updateMany)\s*\(\s*(?:\{\s*\}|\))|\.\s*bulkWrite\s*\(\s*\[\s*\{\s*deleteMany"
-            ),
-            "db.delete.all",
-            "every document",
-        ),
-        (
-            compile_lazily(
-                r"\.\s*(?:shutdownServer|createUser|dropUser|grantRolesToUser|adminCommand|setProfilingLevel|fsyncLock)\s*\("
-            ),
-            "db.admin",
-            "",
-        ),
+        (r"\.\s*(?:deleteMany|remove|updateMany)\s*\(\s*(?:\{\s*\}|\))", "db.delete.all", "every document"),
+        (r"\.\s*bulkWrite\s*\(\s*\[\s*\{\s*deleteMany", "db.delete.all", "every document"),
+        (r"\.\s*(?:shutdownServer|createUser|dropUser|grantRolesToUser|adminCommand)\s*\(", "db.admin", ""),
+        (r"\.\s*(?:setProfilingLevel|fsyncLock)\s*\(", "db.admin", ""),
     ),
     "cypher": (
-        (compile_lazily(r"(?i)\bDROP\s+DATABASE\b"), "db.drop", ""),
-        (
-            compile_lazily(r"(?is)\A(?!.*(?:\bWHERE\b|\(\s*\w*\s*:\s*\w+\s*\{)).*\bDELETE\b"),
-            "db.delete.all",
-            "every node",
-        ),
+        (r"(?i)\bDROP\s+DATABASE\b", "db.drop", ""),
+        (r"(?is)\A(?!.*(?:\bWHERE\b|\(\s*\w*\s*:\s*\w+\s*\{)).*\bDELETE\b", "db.delete.all", "every node"),
     ),
 }
 """Query languages besides SQL: patterns of the statements that lose or open something, the worst first."""

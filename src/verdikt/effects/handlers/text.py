@@ -83,15 +83,7 @@ def _secret_lines(call: Invocation, patterns: list[Word]) -> Iterator[Effect]:
         yield call.make_effect("env.read.secret", tuple(Target(word.display_text, "other") for word in patterns))
 
 
-_NAMES_ALONE = (
-    "s/=.*//",
-    "s/=.*$//",
-    "s/=.*/=/",
-    "s/=.*/=***/",
-    "s/=.*/=<redacted>/",
-    "s/=.*/=REDACTED/",
-    "s/=.*/=.../",
-)
+_NAMES_ALONE = word_set("s/=.*// s/=.*$// s/=.*/=/ s/=.*/=***/ s/=.*/=<redacted>/ s/=.*/=REDACTED/ s/=.*/=.../")
 
 
 def classify_sed(call: Invocation) -> Iterator[Effect]:
