@@ -710,7 +710,7 @@ def test_slow_maintenance_does_not_delay_requests(start_server: StartServer, rel
 
 
 def test_maintenance_runs_before_any_request(tmp_path: Path) -> None:
-    """The call that started the process was decided without it; an approval that it asks for must go out all the same."""
+    """The call that started the process was decided without it; what it asks people about must go out all the same."""
     maintained = threading.Event()
     with Server(
         [],
