@@ -45,7 +45,7 @@ def test_example_blocks_asks_and_refuses_the_end(sdk: str, tmp_path: Path, answe
     assert "All finished." in second
     assert "1 required output file(s) not found: report.md" in second
     assert "The report is in report.md." in second
-    assert (workspace / "report.md").read_text() == "released\n"
+    assert (workspace / "report.md").read_text() == "what was done\n"
 
 
 @pytest.mark.parametrize("answer", ["--approve", "--reject"])
@@ -60,7 +60,7 @@ def test_example_asks_while_the_call_waits(sdk: str, tmp_path: Path, answer: str
     assert (workspace / "released.txt").exists() is (answer == "--approve")
     assert "1 required output file(s) not found: report.md" in output
     assert "The report is in report.md." in output
-    assert (workspace / "report.md").read_text() == "released\n"
+    assert (workspace / "report.md").read_text() == "what was done\n"
 
 
 def test_plain_python_example_blocks_and_asks(tmp_path: Path) -> None:
