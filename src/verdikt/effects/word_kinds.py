@@ -59,10 +59,17 @@ def _is_container_inventory(word: Word, call: Invocation) -> bool:
     return text is not None and names_only_containers(text)
 
 
+# Said of what a program is for: `agent-guard`, `crowdstrike-falcon`; `guard` alone runs tests when files change.
+_GUARD_NAME = compile_lazily(
+    r"[._-](?:guard|sentinel|sensor|edr|falcon|antivirus)$|^(?:crowdstrike|antivirus|edr)[._-]"
+)
+
+
 def is_protection(name: str) -> bool:
     """Return whether a service or process guards the machine or records what happens on it."""
     protections = find_role("protection")
-    return any(get_plain_name(part) in protections for part in name.split())
+    plain_names = [get_plain_name(part) for part in name.split()]
+    return any(plain in protections or _GUARD_NAME.search(plain) for plain in plain_names)
 
 
 def get_plain_name(name: str) -> str:

@@ -10,7 +10,7 @@ from verdikt.model.lazy_regex import compile_lazily
 # A string in any of three quotes, each with a group of its own; patterns below rely on three groups per string.
 STRING_GROUPS = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)"""
 SHELL_CALL = compile_lazily(
-    r"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync"
+    r"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|sh|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync"
     r"|execFile"
     r"|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder"
     r"|System\.cmd"
@@ -204,6 +204,7 @@ UNSEEN_DELETE = compile_lazily(
 )
 """Calls that run or delete what a name stands for."""
 BUN_SHELL = compile_lazily(r"\$`([^`]+)`")
+TCL_JOIN = compile_lazily(r"\[file\s+join\s+([^\[\]]+)\]")
 TCL_DELETE = compile_lazily(r"\bfile\s+delete\s+(?:-force\s+)?(?:--\s+)?([^\s;\]]+)")
 # A socket and the start of a process in one script are taken for a reverse shell.
 SOCKET_CALL = compile_lazily(
