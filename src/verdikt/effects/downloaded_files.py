@@ -93,7 +93,8 @@ def _carry_downloads(effects: Effects, downloads: Mapping[str, Any], facts: Fact
         for target in effect.targets:
             place = target.path.rstrip("/")
             if not names:
-                yield from [(place, [])] if _find_download(place, downloads) else ()
+                is_own = not effect.note.startswith(_UNPACKING_NOTE) and _find_download(place, downloads)
+                yield from [(place, [])] if is_own else ()
             elif not effect.note.startswith(_UNPACKING_NOTE):
                 is_directory = "." not in basename(place)
                 yield from ((path, rows[names[0]]) for path in (place, f"{place}/{names[0]}")[: 1 + is_directory])

@@ -263,6 +263,10 @@ class ScriptClassifier:
         program = find_program(call.name)
         if program is not None:
             effects = evaluate_program(program, call) or _classify_own_program(call)
+            path = command.argv[0].text
+            if path[:1] == "/" and call.resolve_path(command.argv[0]).zone is Zone.TEMP:
+                # `/tmp/x/install` may be that program, or a file that is only called so.
+                effects = [*effects, *call.make_effects("code.run", [command.argv[0]])]
         elif command.argv[0].glob:
             for name in match_programs(call.name):
                 effects += evaluate_program(find_program(name) or Program(), call)
