@@ -177,7 +177,8 @@ class CallGovernor:
     def record_outcome(self, action: Action, outcome: Outcome) -> str:
         """Record what came of a call; return what the agent should know now. Never raises."""
         try:
-            answer = self._load_governance().after(action, outcome)
+            # By the policy that decided: one that changed meanwhile counts from the next call on.
+            answer = (self._governance or self._load_governance()).after(action, outcome)
             return HostDecision.from_answer(answer).context
         except Exception as error:
             record_crash(self.data_directory, "mcp.after", error)

@@ -3,6 +3,7 @@
 import gc
 import os
 import threading
+from contextlib import suppress
 
 from verdikt.mcp.call_governor import CallGovernor
 from verdikt.mcp.pin_store import ServerPins
@@ -12,10 +13,25 @@ GC_THRESHOLDS = (20_000, 20, 20)
 """How many objects may be made before garbage is looked for: a decision makes thousands, and leaves none in cycles."""
 
 
+KEPT_BYTES = 32 * 1024 * 1024
+"""How much freed memory the process keeps: a message of megabytes is copied several times, each time into new pages
+if the ones before were given back."""
+
+# The numbers of `mallopt(3)`.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+
+
 def settle_memory() -> None:
-    """Leave what was made at the start out of every later search for garbage."""
+    """Leave what was made at the start out of every later search for garbage, and keep the memory of long messages."""
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
+    # Linux with glibc alone has it; elsewhere a long message only takes longer.
+    with suppress(ImportError, OSError, AttributeError):
+        from ctypes import CDLL  # not at the start: a client that connects does not need it
+
+        allocator = CDLL(None)
+        for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
+            allocator.mallopt(option, KEPT_BYTES)
 
 
 def _warm_up(governor: CallGovernor) -> None:
