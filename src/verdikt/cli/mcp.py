@@ -8,13 +8,10 @@ from urllib.parse import urlsplit
 import click
 
 from verdikt.cli.lazy_group import LazyGroup
-from verdikt.knowledge import find_role
 from verdikt.mcp.stdio_transport import run_stdio_relay, start_server
 
 if TYPE_CHECKING:
     from verdikt.mcp.relay import Relay
-
-_LAUNCHERS = find_role("package_launcher")
 
 
 class RelayGroup(LazyGroup):
@@ -107,7 +104,9 @@ def guess_server_name(server: tuple[str, ...]) -> str:
     """Return a name for a server from its command: that of the package, without what all of them have in common."""
     words = [word for word in server if not word.startswith("-")]
     program = os.path.basename(words[0]) if words else ""
-    if program in _LAUNCHERS and len(words) > 1:
+    from verdikt.knowledge import find_role  # a large table, which a server with a name must not wait for
+
+    if len(words) > 1 and program in find_role("package_launcher"):
         program = os.path.basename(words[1]).split("@")[0] or words[1].rsplit("@", 1)[0]
     for affix in ("mcp-server-", "server-"):
         program = program.removeprefix(affix)
