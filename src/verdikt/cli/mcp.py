@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import click
 
 from verdikt.cli.lazy_group import LazyGroup
+from verdikt.knowledge import find_role
 from verdikt.mcp.plain_command import create_relay_late, is_server_name
 from verdikt.mcp.stdio_transport import run_stdio_relay, start_server
 
@@ -101,8 +102,7 @@ def guess_server_name(server: tuple[str, ...]) -> str:
     """Return a name for a server from its command: that of the package, without what all of them have in common."""
     words = [word for word in server if not word.startswith("-")]
     program = os.path.basename(words[0]) if words else ""
-    from verdikt.knowledge import find_role  # a large table, which a server with a name must not wait for
-
+    # Asked only here: it loads a large table, which a server with a name must not wait for.
     if len(words) > 1 and program in find_role("package_launcher"):
         program = os.path.basename(words[1]).split("@")[0] or words[1].rsplit("@", 1)[0]
     for affix in ("mcp-server-", "server-"):

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
+from verdikt.errors import VerdiktError
+from verdikt.mcp.stdio_transport import run_stdio_relay, start_server
+
 if TYPE_CHECKING:
     from verdikt.mcp.relay import Relay
 
@@ -43,9 +46,6 @@ def parse_plain_command(arguments: Sequence[str]) -> PlainCommand | None:
 
 def run_plain_command(command: PlainCommand) -> NoReturn:
     """Relay until one side ends, and exit with the server's status."""
-    from verdikt.errors import VerdiktError
-    from verdikt.mcp.stdio_transport import run_stdio_relay, start_server
-
     try:
         run_stdio_relay(partial(start_server, command.server), partial(create_relay_late, *command))
     except VerdiktError as error:

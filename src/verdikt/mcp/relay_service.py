@@ -4,6 +4,7 @@ import gc
 import os
 import threading
 from contextlib import suppress
+from ctypes import CDLL
 
 from verdikt.mcp.call_governor import CallGovernor
 from verdikt.mcp.pin_store import ServerPins
@@ -26,9 +27,7 @@ def settle_memory() -> None:
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
     # Linux with glibc alone has it; elsewhere a long message only takes longer.
-    with suppress(ImportError, OSError, AttributeError):
-        from ctypes import CDLL  # not at the start: a client that connects does not need it
-
+    with suppress(OSError, AttributeError, TypeError):
         allocator = CDLL(None)
         for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
             allocator.mallopt(option, KEPT_BYTES)
