@@ -2,9 +2,9 @@
 
 import gc
 import os
-import threading
 from contextlib import suppress
 from ctypes import CDLL
+from functools import partial
 
 from verdikt.mcp.call_governor import CallGovernor
 from verdikt.mcp.pin_store import ServerPins
@@ -42,6 +42,5 @@ def create_relay(name: str, identity: tuple[str, ...], *, trust_first: bool) -> 
     """Return a relay for one connection to a server, with the policy in force here."""
     # A copy: `os.environ` encodes and decodes at every look, and a decision takes thirty of them.
     governor = CallGovernor(name, cwd=os.getcwd(), env=dict(os.environ))
-    # A client connects and lists the tools meanwhile; its first call waits for the rest, if there is any.
-    threading.Thread(target=_warm_up, args=(governor,), name="mcp-policy", daemon=True).start()
-    return Relay(governor, ServerPins(governor.data_directory, name, identity), trust_first=trust_first)
+    pins = ServerPins(governor.data_directory, name, identity)
+    return Relay(governor, pins, trust_first=trust_first, prepare_calls=partial(_warm_up, governor))
