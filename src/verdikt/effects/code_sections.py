@@ -115,6 +115,8 @@ _SHELL_NAMES = find_role("shell")
 _COMMAND_KEY = compile_lazily(
     r"(?m)^[\s-]*[\"']?(?:cmds?|commands?|scripts?|run|exec|shell|entry)[\"']?\s*(?::(?=\s|$)|=)"
 )
+_VARIABLE_FIELD = compile_lazily(r"(?<!\$)\{env:(\w+)(?::[^{}]*)?\}")
+"""A variable of the environment in the settings of tox and hatch."""
 _DATA_PLACE = compile_lazily(
     r"/(?:tests?|cases|specs?|docs?|examples?|samples?|data|templates?|inventory|roles|playbooks)/"
 )
@@ -214,7 +216,7 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
     if language in ("package", "php_package"):
         return _read_package(path, text, every=language == "php_package")
     if language == "settings":
-        return read_all_settings(path, text)
+        return read_all_settings(path, _VARIABLE_FIELD.sub(r"${\1}", text))
     if (read_sections := _READERS.get(language)) is not None:
         return read_sections(text)
     sections = [CodeSection(language, blank_comments(language, text))]

@@ -20,6 +20,7 @@ from verdikt.effects.command_input import (
     substitute_listed_names,
 )
 from verdikt.effects.command_relations import CommandRelations
+from verdikt.effects.copied_programs import COPIED_PROGRAMS_KEY, list_program_aliases
 from verdikt.effects.deployment_stage import classify_live_change
 from verdikt.effects.environment_variables import classify_assignment
 from verdikt.effects.guarded_operands import HANDLING_EFFECTS, find_handled_guards
@@ -125,7 +126,9 @@ class ScriptClassifier:
         facts = self._resolver.facts
         self._mentions_verdikt = self._mentions_verdikt or PRODUCT_NAME in text
         start = cwd.text if cwd is not None and cwd.is_known else facts.cwd
-        script = analyse(text, home=facts.home, cwd=start, read=self._files.load_text)
+        copies = facts.recall(COPIED_PROGRAMS_KEY)
+        aliases = list_program_aliases(copies, start) if copies else None
+        script = analyse(text, home=facts.home, cwd=start, read=self._files.load_text, aliases=aliases)
         commands = script.commands
         if where or (cwd is not None and not cwd.is_known):
             commands = _place_commands(commands, cwd, where)

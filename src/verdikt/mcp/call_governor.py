@@ -142,7 +142,9 @@ class CallGovernor:
             # The text of a foreign exception may quote a secret, so only its type is shown.
             message = str(error) if isinstance(error, VerdiktError) else type(error).__name__
             return CallDecision(decision=HostDecision.block(f"blocked: no decision could be made ({message})"))
-        host_decision = HostDecision.from_verdict(decision.verdict, warnings=decision.warnings)
+        host_decision = HostDecision.from_verdict(
+            decision.verdict, warnings=decision.warnings, awaited_approval=decision.awaited_approval
+        )
         return CallDecision(decision=host_decision, log_positions=log_positions)
 
     def sync_decision(self, log_positions: LogPositions) -> bool:
