@@ -7,6 +7,7 @@ servers name the same argument `cmd`, `command_line` or `argv`, and put it as de
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from verdikt.effects.code import quote_shell_word
@@ -183,7 +184,13 @@ def _is_argv(words: list[Any]) -> bool:
 
 
 def _split_key(key: str) -> frozenset[str]:
-    return frozenset(word.lower() for word in _KEY_WORD.findall(key[:80]))
+    return _split_short_key(key[:80])
+
+
+# The keys of a tool's arguments recur with every call.
+@lru_cache(maxsize=1024)
+def _split_short_key(key: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _KEY_WORD.findall(key))
 
 
 def _find_kinds(key: str, text: str, schema: Any, *, language: str, traits: _Traits) -> Iterable[ArgumentKind]:
