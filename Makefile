@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --editable
 PACKAGE := pyproject.toml setup.py $(wildcard src/verdikt/daemon/native/*.c src/verdikt/daemon/native/build.py)
+KNOWLEDGE := src/verdikt/knowledge
 # One worker more than there are cores: many tests wait for a client, a disk or a lock.
 JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
@@ -33,7 +34,12 @@ $(VENV)/installed-bench: $(VENV)/installed-test
 	$(INSTALL) '.[bench]'
 	touch $@
 
-run: $(VENV)/installed ## a scripted session: blocks, an ask, a verified log, a replay
+# What an editable install compiled is out of date as soon as a record changes; tests compile it themselves.
+$(KNOWLEDGE)/_compiled.py: $(VENV)/installed $(KNOWLEDGE)/compiler.py $(wildcard $(KNOWLEDGE)/programs/*.toml)
+	$(BIN)/python $(KNOWLEDGE)/compiler.py
+	touch $@
+
+run: $(VENV)/installed $(KNOWLEDGE)/_compiled.py ## a scripted session: blocks, an ask, a verified log, a replay
 	@$(BIN)/verdikt demo
 
 test: $(VENV)/installed-test ## every test; the pages' dependencies are fetched by the tests that need them
@@ -55,13 +61,13 @@ receivers: $(VENV)/installed-test ## a real receiver of OpenTelemetry (arize-pho
 
 check: lint test ## tests, ruff, ruff format, mypy --strict: what CI runs
 
-bench: $(VENV)/installed-bench ## benchmarks: ratios in one run
+bench: $(VENV)/installed-bench $(KNOWLEDGE)/_compiled.py ## benchmarks: ratios in one run
 	@for b in benchmarks/[a-z]*.py; do echo "== $$b"; PYTHONPATH=. $(BIN)/python $$b || exit 1; done
 
 train: $(VENV)/installed-train ## trains the model that reads claims, from data/claims
 	$(BIN)/python -m tools.train_claims
 
-docs: $(VENV)/installed-test ## rewrites the generated tables of the docs, and the picture of a session
+docs: $(VENV)/installed-test $(KNOWLEDGE)/_compiled.py ## rewrites the generated tables of the docs, and the picture of a session
 	@$(BIN)/python -m tests.documents
 	@$(BIN)/python -m tools.record_session
 

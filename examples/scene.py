@@ -41,8 +41,8 @@ SCRIPT = (
     Step(command="git status --short --branch"),
     Step(command="sh release.sh"),  # asked about: the run ends here, and another process goes on
     Step(text="All finished."),  # refused: the report is missing
-    Step(command="echo released > report.md"),
-    Step(text="Released, and the report is in report.md."),
+    Step(command="echo what was done > report.md"),
+    Step(text="The report is in report.md."),
 )
 """The steps of the model without a key; with one, a real model takes its own."""
 

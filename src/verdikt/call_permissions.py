@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.decide import decide
 from verdikt.ledger.approval_outbox import announce_request
-from verdikt.ledger.approvals import GO_ON, append_request, look_up_approval, read_service
+from verdikt.ledger.approvals import GO_ON, GO_ON_WITHOUT, append_request, look_up_approval, read_service
 from verdikt.ledger.grants import find_live_grants, use_grants
 from verdikt.ledger.pause import find_active_pause
 from verdikt.model.approval import ApprovalNeed, ApprovalState
@@ -65,10 +65,10 @@ class SettledCall(NamedTuple):
         is_waiting = approval.state is ApprovalState.WAITING
         if is_waiting:
             announce_request(store.home, session_id, approval.id, approval.call)
-        reason, fix = f"{verdict.reason}; {approval.reason}", GO_ON if is_waiting else verdict.fix
+        fix = (GO_ON if approval.can_be_answered else GO_ON_WITHOUT) if is_waiting else verdict.fix
         return replace(
             self.decision,
-            verdict=replace(verdict, reason=reason, fix=fix),
+            verdict=replace(verdict, reason=f"{verdict.reason}; {approval.reason}", fix=fix),
             awaited_approval=approval.id if approval.can_be_answered else "",
         )
 

@@ -569,6 +569,17 @@ def test_an_ask_that_would_reach_no_person_becomes_a_block_that_says_so(name: st
     assert "No person can be asked in this session" in host_decision.reason
 
 
+def test_an_ask_that_waits_elsewhere_does_not_say_that_no_person_is_asked() -> None:
+    """Where an approval waits in the browser, the agent must not hear that there is no person to ask."""
+    hook_event = HookEvent(kind=HookEventKind.BEFORE, host="generic", name="before", can_ask=False)
+    waiting = HostDecision(kind=VerdictKind.ASK, reason="waiting for approval 7f3a", awaited_approval="7f3a")
+    host_decision = waiting.resolve_ask(hook_event)
+
+    assert host_decision.is_blocked
+    assert host_decision.awaited_approval == "7f3a"
+    assert host_decision.reason == "waiting for approval 7f3a\nUntil it is answered, this counts as a block."
+
+
 @pytest.mark.parametrize(
     ("host", "payload", "kind"),
     [

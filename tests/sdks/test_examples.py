@@ -44,8 +44,8 @@ def test_example_blocks_asks_and_refuses_the_end(sdk: str, tmp_path: Path, answe
     assert (workspace / "released.txt").exists() is (answer == "--approve")
     assert "All finished." in second
     assert "1 required output file(s) not found: report.md" in second
-    assert "Released, and the report is in report.md." in second
-    assert (workspace / "report.md").read_text() == "released\n"
+    assert "The report is in report.md." in second
+    assert (workspace / "report.md").read_text() == "what was done\n"
 
 
 @pytest.mark.parametrize("answer", ["--approve", "--reject"])
@@ -59,8 +59,8 @@ def test_example_asks_while_the_call_waits(sdk: str, tmp_path: Path, answer: str
     assert "waiting for a person" in output
     assert (workspace / "released.txt").exists() is (answer == "--approve")
     assert "1 required output file(s) not found: report.md" in output
-    assert "Released, and the report is in report.md." in output
-    assert (workspace / "report.md").read_text() == "released\n"
+    assert "The report is in report.md." in output
+    assert (workspace / "report.md").read_text() == "what was done\n"
 
 
 def test_plain_python_example_blocks_and_asks(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_plain_python_example_blocks_and_asks(tmp_path: Path) -> None:
     assert "git push --force origin main: Blocked by policy (git_force_push)" in output
     assert "sh release.sh: Blocked by policy (release): a person said no" in output
     assert "All finished. (refused: <blocker>\n1 required output file(s) not found: report.md" in output
-    assert output.endswith("Released, and the report is in report.md.\n")
+    assert output.endswith("The report is in report.md.\n")
     assert not (tmp_path / "project" / "released.txt").exists()
 
 

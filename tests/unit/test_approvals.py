@@ -354,7 +354,11 @@ def test_without_a_service_the_agent_hears_so(tmp_path: Path) -> None:
     machine = AskingMachine(tmp_path / "data")
     (machine.store.home / "ship" / "config.json").unlink()
 
-    assert "this machine has no service" in machine.decide().verdict.reason
+    verdict = machine.decide().verdict
+
+    assert "this machine has no service" in verdict.reason
+    # No answer can come, so there is nothing to make the call again for.
+    assert "make exactly this call again" not in verdict.fix
 
 
 def test_the_needs_of_all_rules_that_fire_are_joined(tmp_path: Path) -> None:

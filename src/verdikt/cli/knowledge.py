@@ -12,12 +12,16 @@ from verdikt.cli.exit_status import EXIT_FAILURE
 from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.effects.command_verbs import classify_word
 from verdikt.effects.effect_catalog import EFFECT_CATALOG
+from verdikt.effects.program_layer import ProgramLayer
+from verdikt.effects.record_check import find_row_mistakes
+from verdikt.errors import PolicyError
 from verdikt.knowledge import find_record, list_programs
 from verdikt.knowledge.compiler import PROGRAMS, Record, RecordError, compile_files, iter_entries, read_files
 from verdikt.knowledge.completion_spec import read_carapace_spec, read_fig_spec, read_usage_spec
 from verdikt.knowledge.draft import Draft, DraftError, read_help, render_record
 from verdikt.knowledge.lint import lint_files, lint_records, lint_reports
 from verdikt.model.yaml_node import suggest_name
+from verdikt.policy import load_policy
 from verdikt.report.counted_noun import format_count
 
 _HELP_SECONDS = 10
@@ -51,6 +55,11 @@ def lint(place: Path) -> None:
         click.echo(str(error), err=True)
         sys.exit(EXIT_FAILURE)
     problems = [*lint_files(files), *lint_reports(files), *lint_records(records, EFFECT_CATALOG)]
+    problems += [
+        f"{record['family']}.toml: {name}: {mistake}"
+        for name, record in records.items()
+        for mistake in find_row_mistakes(record)
+    ]
     for problem in problems:
         click.echo(problem)
     result = format_count(len(problems), "problem") if problems else "clean"
@@ -61,18 +70,31 @@ def lint(place: Path) -> None:
 @command.command()
 @click.argument("program")
 def show(program: str) -> None:
-    """Show what is known of a program; status 1 when nothing is.
+    """Show what is known of a program, also by the policy in force here; status 1 when nothing is.
 
     Example: verdikt knowledge show kubectl
     """
-    record = find_record(program)
-    if record is None:
-        click.echo(f"no record of `{program}`{suggest_name(program, list_programs(), list_names=False)}", err=True)
+    shipped, own_records = find_record(program), _load_policy_records()
+    records = [*([shipped] if shipped is not None else []), *own_records.get(program, ())]
+    if not records:
+        names = [*list_programs(), *own_records]
+        click.echo(f"no record of `{program}`{suggest_name(program, names, list_names=False)}", err=True)
         sys.exit(EXIT_FAILURE)
-    click.echo(f"{' '.join(record['names'])} ({record['family']})")
-    for path, entry in iter_entries(record):
-        for line in _describe_entry(entry):
-            click.echo(f"  {path}: {line}" if path else f"  {line}")
+    for record in records:
+        click.echo(f"{' '.join(record['names'])} ({record['family']})")
+        for path, entry in iter_entries(record):
+            for line in _describe_entry(entry):
+                click.echo(f"  {path}: {line}" if path else f"  {line}")
+
+
+def _load_policy_records() -> Mapping[str, tuple[Record, ...]]:
+    """Return the records that the policy files of this directory have, by the names of programs."""
+    try:
+        layer = load_policy().section("knowledge")
+    except PolicyError as error:
+        click.echo(f"the policy can't be read, so its records are not shown: {error}", err=True)
+        return {}
+    return layer.records if isinstance(layer, ProgramLayer) else {}
 
 
 def _describe_entry(entry: Record) -> list[str]:

@@ -2,19 +2,14 @@
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
 
 from verdikt.cli.lazy_group import LazyGroup
 from verdikt.knowledge import find_role
+from verdikt.mcp.plain_command import create_relay_late, is_server_name
 from verdikt.mcp.stdio_transport import run_stdio_relay, start_server
-
-if TYPE_CHECKING:
-    from verdikt.mcp.relay import Relay
-
-_LAUNCHERS = find_role("package_launcher")
 
 
 class RelayGroup(LazyGroup):
@@ -77,7 +72,7 @@ def run(
     if attended and not listen:
         raise click.UsageError("expected --listen with --attended: a client that starts the relay is asked anyway")
     server_name = check_server_name(name or (guess_host_name(to) if to else guess_server_name(server)))
-    create = partial(_create_relay, server_name, (to,) if to else server, trust_first=trust_first)
+    create = partial(create_relay_late, server_name, (to,) if to else server, trust_first)
     if not to:
         run_stdio_relay(partial(start_server, server), create)
     from verdikt.mcp import http_service  # a server that is a command starts sooner without it
@@ -98,7 +93,7 @@ def run(
 
 def check_server_name(name: str) -> str:
     """Return a name that can be part of a tool's name; raise `UsageError` for any other."""
-    if not name or "__" in name or not all(character.isalnum() or character in "-_." for character in name):
+    if not is_server_name(name):
         raise click.UsageError(f"expected a name of letters, digits, `-`, `_` and `.`, found `{name}`; use --name")
     return name
 
@@ -107,18 +102,12 @@ def guess_server_name(server: tuple[str, ...]) -> str:
     """Return a name for a server from its command: that of the package, without what all of them have in common."""
     words = [word for word in server if not word.startswith("-")]
     program = os.path.basename(words[0]) if words else ""
-    if program in _LAUNCHERS and len(words) > 1:
+    # Asked only here: it loads a large table, which a server with a name must not wait for.
+    if len(words) > 1 and program in find_role("package_launcher"):
         program = os.path.basename(words[1]).split("@")[0] or words[1].rsplit("@", 1)[0]
     for affix in ("mcp-server-", "server-"):
         program = program.removeprefix(affix)
     return program.removesuffix(".js").removesuffix(".py").removesuffix("-mcp")
-
-
-def _create_relay(name: str, identity: tuple[str, ...], *, trust_first: bool) -> "Relay":
-    # Governance takes most of the time until the relay is ready, and the server must have been started before.
-    from verdikt.mcp.relay_service import create_relay
-
-    return create_relay(name, identity, trust_first=trust_first)
 
 
 def guess_host_name(address: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from verdikt.cli.extra_install import describe_extra_install
 from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.store_access import home_option, resolve_home
 from verdikt.errors import ServiceError
@@ -129,7 +130,7 @@ def _import_extra(name: str) -> Any:
         return import_module(f"verdikt.serve.{name}")
     except ImportError as error:
         raise ServiceError(
-            f"the service is not installed (no {error.name}): `pip install 'verdikt-runtime[team]'`"
+            f"the service is not installed (no {error.name}): `{describe_extra_install('team')}`"
         ) from error
     finally:
         gc.freeze()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verdikt import __version__
+from verdikt.cli.extra_install import describe_extra_install
 from verdikt.cli.installation_health import list_machine_faults, read_policy_digest
 from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.store_access import home_option, json_option, resolve_home
@@ -249,9 +250,7 @@ def _open_shipper(home: Path | None) -> "Shipper":
     try:
         from verdikt.ship.shipper import Shipper  # needs the extra `team`
     except ImportError as error:
-        raise ServiceError(
-            f"sending is not installed (no {error.name}): `pip install 'verdikt-runtime[team]'`"
-        ) from error
+        raise ServiceError(f"sending is not installed (no {error.name}): `{describe_extra_install('team')}`") from error
     identity = _open_identity(home)
     enrolment = identity.load_enrolment()
     client = _open_client(identity, enrolment)

@@ -99,7 +99,8 @@ class Server:
         self._waiting_room = WaitingRoom(
             self._send_when_durable, lambda error: journal.write_line(f"failed: {type(error).__name__}")
         )
-        self._needs_maintenance = False
+        # At first too: what started this process was decided without it, and may wait for what maintenance starts.
+        self._needs_maintenance = True
         """Whether something was decided since the last maintenance."""
         self._last_maintenance_at = 0.0
         self._is_drained = False

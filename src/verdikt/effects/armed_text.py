@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from posixpath import dirname, normpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects import host
+from verdikt.effects.any_language.command_lines import find_command_lines, may_hold_commands
+from verdikt.effects.any_language.masking import mask_comments, may_be_loaded
 from verdikt.effects.any_language.meetings import find_meeting
 from verdikt.effects.code import classify_code, quote_shell_word
-from verdikt.effects.code_sections import detect_file_language, find_code_sections
+from verdikt.effects.code_sections import (
+    detect_file_language,
+    find_code_sections,
+    is_client_settings,
+    is_remote_settings,
+)
 from verdikt.effects.dataflow import OUTGOING_PREFIXES
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.invocation import Invocation
@@ -71,6 +79,11 @@ _ARMING_PREFIXES = (
 """Effects that arm a file wherever they fall."""
 _DISCARDING_PREFIXES = ("git.discard.all", "git.clean", "git.stash.drop")
 """Effects that arm a file where work is lost that no commit has."""
+_DATA_LOSSES = ("db.drop", "db.delete.all")
+_LIVE_ADDRESS = compile_lazily(
+    r"(?i)\b(?:\w+_)?(?:prod|production|live)_(?:\w+_)?(?:db|database|dsn|url|uri|host|pg\w*|conn\w*)\b"
+    r"|(?:://|@|\bhost\W{1,4})[^\s\"'`]*\b(?:prod|production|live)\b"
+)
 _LEAVING_PREFIXES = ("cred.send", "net.shell", "proc.mine", "net.send.file")
 _LOSS_PREFIXES = ("fs.delete", "fs.truncate", "fs.shred", "fs.chmod.tree", "fs.chown.tree", "fs.move")
 _OUTER_ZONES = (Zone.HOME, Zone.SYSTEM, Zone.OUTSIDE, Zone.SECRET, Zone.PERSIST, Zone.GUARD)
@@ -126,10 +139,32 @@ def judge_text(
             if is_arming(effect, resolver.project_root, section):
                 target = effect.targets[0].text[:80] if effect.targets else ""
                 return ArmedText(_find_line(section, effect), effect.what, target)
-    if detect_file_language(path, text) in (SHELL, IMAGE):
+    language = detect_file_language(path, text)
+    if language in (SHELL, IMAGE):
         return None
+    if (armed := _judge_command_lines(path, text, language, resolver, classify_shell)) is not None:
+        return armed
     meeting = find_meeting(path, text, resolver, downloads)
     return ArmedText(*meeting, is_certain=False) if meeting is not None else None
+
+
+def _judge_command_lines(
+    path: str, text: str, language: str, resolver: TargetResolver, classify_shell: ShellClassifier
+) -> ArmedText | None:
+    """Return what arms a text by a command line in it, whichever format the file has."""
+    is_known = language not in ("", "settings")
+    if not may_hold_commands(text, is_known_language=is_known):
+        return None
+    is_client = is_client_settings(text)
+    if not is_client and (not may_be_loaded(path) or is_remote_settings(path, text)):
+        return None
+    for part_language, part, line in find_command_lines(mask_comments(path, text), is_known_language=is_known):
+        section = CodeSection(part_language, part, line)
+        for effect in _classify_section(section, path, resolver, classify_shell):
+            if is_arming(effect, resolver.project_root, section):
+                target = effect.targets[0].text[:80] if effect.targets else ""
+                return ArmedText(line, effect.what, target, is_certain=False)
+    return None
 
 
 _RISKY_WORD = compile_lazily(
@@ -152,7 +187,7 @@ def _classify_section(
     section: CodeSection, path: str, resolver: TargetResolver, classify_shell: ShellClassifier
 ) -> Sequence[Effect]:
     """Return the effects of a section, as if it ran at the top of the project."""
-    start = Word(resolver.project_root) if resolver.project_root else None
+    start = _find_start(section, path, resolver)
     command = Command(argv=(Word(path.rsplit("/", 1)[-1]),), cwd=start)
     call = Invocation(command, resolver, (command,), classify_shell)
     if section.language in (SHELL, IMAGE):
@@ -161,6 +196,18 @@ def _classify_section(
     effects += derive_zone_effects(effects, resolver.facts)
     effects += derive_hidden_reads(effects, resolver.project_root)
     return [*effects, *_derive_secret_sends(effects)]
+
+
+def _find_start(section: CodeSection, path: str, resolver: TargetResolver) -> Word | None:
+    """Return where a section runs: at the top of the project, or where the program is that it names: `./wrap.sh`."""
+    program = (section.text.split(None, 1) or [""])[0]
+    program = program if "/" in program and program[:1] not in "/~$" else ""
+    place = dirname(path)
+    while program and place.startswith(resolver.project_root + "/"):
+        if resolver.facts.text(normpath(f"{place}/{program}")) is not None:
+            return Word(place)
+        place = dirname(place)
+    return Word(resolver.project_root) if resolver.project_root else None
 
 
 def _name_script(text: str, path: str) -> str:
@@ -192,6 +239,9 @@ def is_arming(effect: Effect, project_root: str, section: CodeSection | None = N
         return _SHELL_PROGRAM.search(section.text) is not None
     if what.startswith(_ARMING_PREFIXES):
         return True
+    if what in _DATA_LOSSES:
+        # A migration drops tables by design; one that goes to what people depend on says so in its text.
+        return section is not None and not effect.recoverable and _LIVE_ADDRESS.search(section.text) is not None
     if what.startswith(_DISCARDING_PREFIXES):
         return not effect.recoverable
     if what.startswith(_LOSS_PREFIXES):

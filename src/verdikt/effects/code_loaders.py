@@ -37,6 +37,8 @@ _ANY_LANGUAGE = find_role("loads_anything")
 _LOADING_EFFECTS = frozenset(
     "code.build code.run pkg.install pkg.run unknown.program container.run code.unknown infra.read infra.apply".split()
 )
+NAMING_PREFIXES = ("k8s.", "net.connect", "net.fetch", "net.listen", "net.tunnel", "db.", "infra.", "cloud.", "vm.")
+"""Effects of clients, which load a file when they are told its name."""
 _GIT_HOOK_COMMAND = compile_lazily(
     r"^git\s(?:-\S+\s+(?:\S+\s+)??)*(?:commit|push|merge|rebase|checkout|switch|pull|am|cherry-pick|worktree)\b"
 )
@@ -71,12 +73,16 @@ class Loader(NamedTuple):
     languages: frozenset[str] | None
     only_hooks: bool = False
     git_programs: tuple[str, ...] = ()
+    named_files: tuple[str, ...] = ()
+    """The files that its words or variables name, of a program that loads no others."""
 
     def may_load(self, path: str, language: str, project_root: str, text: str = "") -> bool:
         """Return whether the command may load a file of the project, or one that its words point to.
 
         `text` is the whole command text: it may enter another directory before.
         """
+        if self.named_files:
+            return path in self.named_files
         if self.only_hooks:
             is_hook = path.startswith(project_root + "/") and _HOOK_FILE.search(path) is not None
             return is_hook or any(path == place or path.startswith(place + "/") for place in self.git_programs)
@@ -121,6 +127,20 @@ def find_git_loaders(effects: Iterable[Effect], git_programs: Iterable[str]) -> 
     """Return the git commands, which may run what the settings of the repository name: filters run on `git add`."""
     places = tuple(git_programs)
     return [Loader(effect, None, only_hooks=True, git_programs=places) for effect in effects if _is_git(effect)]
+
+
+def find_naming_loaders(effects: Iterable[Effect], text: str, paths: Iterable[str]) -> list[Loader]:
+    """Return the clients that are given a file: `locust -f x.py`, `KUBECONFIG=x.yaml kubectl get`, `ssh -F x`."""
+    loaders = []
+    for effect in effects:
+        if effect.what.startswith(NAMING_PREFIXES):
+            named = tuple(path for path in paths if _names_file(effect.by, text, path[path.rfind("/") + 1 :]))
+            loaders += [Loader(effect, None, named_files=named)] if named else []
+    return loaders
+
+
+def _names_file(words: str, text: str, name: str) -> bool:
+    return name in words or (name in text and re.search(rf"\w=\S*{re.escape(name)}", text) is not None)
 
 
 def _is_git(effect: Effect) -> bool:

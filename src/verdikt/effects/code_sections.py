@@ -115,13 +115,17 @@ _SHELL_NAMES = find_role("shell")
 _COMMAND_KEY = compile_lazily(
     r"(?m)^[\s-]*[\"']?(?:cmds?|commands?|scripts?|run|exec|shell|entry)[\"']?\s*(?::(?=\s|$)|=)"
 )
+_VARIABLE_FIELD = compile_lazily(r"(?<!\$)\{env:(\w+)(?::[^{}]*)?\}")
+"""A variable of the environment in the settings of tox and hatch."""
 _DATA_PLACE = compile_lazily(
     r"/(?:tests?|cases|specs?|docs?|examples?|samples?|data|templates?|inventory|roles|playbooks)/"
 )
 _REMOTE_SETTINGS = compile_lazily(
-    r"(?m)^(?:apiVersion|kind|openapi|swagger|jobs|runs|stages|pipelines?|on|-?\s*hosts)\s*:"
+    r"(?m)^(?:apiVersion|kind|openapi|swagger|jobs|runs|stages|pipelines?|on|-?\s*hosts)\s*:|\A#cloud-config"
 )
 """What a cluster, a service or other machines read."""
+_CLIENT_SETTINGS = compile_lazily(r"(?m)^kind:\s*[\"']?Config\b")
+"""How a client reaches a cluster: it runs here, and may start a program to log in."""
 _C_LIKE = frozenset("node go rust c java kotlin groovy scala swift dart php csharp".split())
 # Strings first, so that `//` in an address is no comment; what a comment holds is blanked, line by line.
 _C_TOKENS = compile_lazily(
@@ -168,10 +172,24 @@ def detect_file_language(path: str, text: str = "") -> str:
             return SHELL
     if text.startswith("#!"):
         return _read_shebang(text)
+    if is_client_settings(text):
+        return "settings"
     if suffix in (".yml", ".yaml", ".toml") and _COMMAND_KEY.search(text) and _is_runner_file(path, text):
         return "settings"
     is_hook = not suffix and any(place in f"/{path}" for place in _HOOK_DIRECTORIES)
     return SHELL if is_hook else ""
+
+
+def is_client_settings(text: str) -> bool:
+    """Return whether a text tells a client on this machine how it reaches a cluster."""
+    return _CLIENT_SETTINGS.search(text) is not None
+
+
+def is_remote_settings(path: str, text: str) -> bool:
+    """Return whether a file says what runs elsewhere: in a cluster, at a service, or in containers."""
+    name = path[path.rfind("/") + 1 :]
+    is_data = name.endswith((".yml", ".yaml", ".json"))
+    return name.startswith(_COMPOSE_NAMES) or (is_data and _REMOTE_SETTINGS.search(text) is not None)
 
 
 def _is_task_file(path: str, name: str) -> bool:
@@ -198,7 +216,7 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
     if language in ("package", "php_package"):
         return _read_package(path, text, every=language == "php_package")
     if language == "settings":
-        return read_all_settings(path, text)
+        return read_all_settings(path, _VARIABLE_FIELD.sub(r"${\1}", text))
     if (read_sections := _READERS.get(language)) is not None:
         return read_sections(text)
     sections = [CodeSection(language, blank_comments(language, text))]

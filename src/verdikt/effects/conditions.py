@@ -43,7 +43,7 @@ def holds(conditions: str, call: Invocation) -> bool:
     if ":" not in conditions:
         return call.args.has_flag(conditions)
     # Loops and not `any` and `all`: most rows with a condition come through here, and most terms fail.
-    for terms in _split_alternatives(conditions):
+    for terms in split_alternatives(conditions):
         for term in terms:
             has = _has_circumstance(term, call) if term.subject else call.args.has_flag(term.text)
             if has is term.is_negated:
@@ -53,7 +53,7 @@ def holds(conditions: str, call: Invocation) -> bool:
     return False
 
 
-class _ConditionTerm(NamedTuple):
+class ConditionTerm(NamedTuple):
     """One term of a condition; without a subject it is one that `Arguments.has_flag` knows."""
 
     text: str
@@ -65,22 +65,23 @@ class _ConditionTerm(NamedTuple):
 
 # Bounded by the number of records: conditions never come from a command.
 @cache
-def _split_alternatives(conditions: str) -> tuple[tuple[_ConditionTerm, ...], ...]:
+def split_alternatives(conditions: str) -> tuple[tuple[ConditionTerm, ...], ...]:
+    """Return the terms of each alternative."""
     return tuple(tuple(map(_parse_condition_term, part.split("+"))) for part in conditions.split())
 
 
-def _parse_condition_term(text: str) -> _ConditionTerm:
+def _parse_condition_term(text: str) -> ConditionTerm:
     plain_text = text.lstrip("!")
     is_negated = (len(text) - len(plain_text)) % 2 == 1
     subject, _, rest = plain_text.partition(":")
     if subject not in _CIRCUMSTANCES and subject != "is":
-        return _ConditionTerm(plain_text, is_negated, "", "", "")
+        return ConditionTerm(plain_text, is_negated, "", "", "")
     is_plain = subject == "line" or "=" not in rest
     selector, patterns = ("", rest) if is_plain else rest.partition("=")[::2]
-    return _ConditionTerm(plain_text, is_negated, subject, selector, patterns)
+    return ConditionTerm(plain_text, is_negated, subject, selector, patterns)
 
 
-def _has_circumstance(term: _ConditionTerm, call: Invocation) -> bool:
+def _has_circumstance(term: ConditionTerm, call: Invocation) -> bool:
     """Return whether a term about the circumstances holds, without its negation."""
     if term.subject == "is":
         words = call.args.select_words(term.selector)
@@ -237,7 +238,7 @@ _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "database": _list_databases,
     "item": _list_items,
 }
-_WORD_TRAITS: dict[str, Callable[[Word, Invocation], str]] = {"zone": _find_zone, "shape": _find_shape}
+WORD_TRAITS: dict[str, Callable[[Word, Invocation], str]] = {"zone": _find_zone, "shape": _find_shape}
 
 
 def select_targets(selector: str, call: Invocation) -> Sequence[Word]:
@@ -254,7 +255,7 @@ def select_targets(selector: str, call: Invocation) -> Sequence[Word]:
         return [*words, Word(call.command.stdin)] if call.command.stdin else words
     subject, _, rest = selector.partition(":")
     name, _, patterns = rest.rpartition("=")
-    find_trait = _WORD_TRAITS[subject]
+    find_trait = WORD_TRAITS[subject]
     return [word for word in call.args.select_words(name) if matches_any(find_trait(word, call), patterns)]
 
 
@@ -262,4 +263,4 @@ def select_targets(selector: str, call: Invocation) -> Sequence[Word]:
 def _is_plain_selector(selector: str) -> bool:
     """Return whether the parsed arguments alone say which words a selector names."""
     is_about_call = selector in ("program", "input") or selector.endswith("|input")
-    return not is_about_call and selector.partition(":")[0] not in _WORD_TRAITS
+    return not is_about_call and selector.partition(":")[0] not in WORD_TRAITS

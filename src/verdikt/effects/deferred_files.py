@@ -12,7 +12,10 @@ from shlex import join as join_words
 from typing import TYPE_CHECKING
 
 from verdikt.effects.embedded_commands import classify_embedded_commands, is_command_text
+from verdikt.effects.host import is_local_host, parse_host
 from verdikt.effects.package_sources import classify_package_source
+from verdikt.effects.secret_sends import is_issuer_host
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Target
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -23,10 +26,11 @@ if TYPE_CHECKING:
 _LIFECYCLE_SCRIPT = compile_lazily(
     r'"(preinstall|install|postinstall|prepare|prepublish|prepublishOnly|prepack|postpack)"\s*:\s*"((?:[^"\\]|\\.)*)"'
 )
-_WORKFLOW_LEAK = compile_lazily(
-    r"\$\{\{\s*secrets\.[^}]*\}\}.*(?:curl|wget|nc)\b|(?:curl|wget|nc)\b.*\$\{\{\s*(?:secrets\.|toJSON\(secrets\))"
-)
-_WORKFLOW_SECRETS = compile_lazily(r"\b(\w+)\s*:\s*[\"']?\$\{\{\s*toJSON\(\s*secrets\s*\)")
+_SENDERS = "|".join(sorted(map(re.escape, find_role("downloader") | find_role("raw_connection"))))
+_WORKFLOW_SENDER = compile_lazily(rf"(?<![\w.-])(?:{_SENDERS})\s")
+_ADDRESS = compile_lazily(r"\w+://[^\s\"']+")
+_SECRET_EXPRESSION = compile_lazily(r"(?i)\$\{\{[^}]*\bsecrets(?:\.(\w+))?[^}]*\}\}")
+_WORKFLOW_SECRETS = compile_lazily(r"(?i)\b(\w+)\s*:\s*[\"']?\$\{\{\s*toJSON\(\s*secrets\s*\)")
 """A variable that holds all secrets of a workflow."""
 _WORKFLOW_COMMAND = compile_lazily(r"(?m)^\s*(?:-\s+)?(?:run|script):\s*[|>]?-?\s*(.*)$")
 _REQUEST_CODE = compile_lazily(r"ref:\s*[\"']?\$\{\{\s*github\.(?:event\.pull_request\.head|head_ref)")
@@ -115,10 +119,22 @@ def _find_workflow_leaks(call: Invocation, content: str) -> Iterator[Effect]:
                     yield effect
     if len(content) > _MAX_CONTENT:
         yield make_overflow_effect(call, "text")
-    names = _WORKFLOW_SECRETS.findall(content[:_MAX_CONTENT])
-    sends_all = any(re.search(rf"\b(?:curl|wget|nc)\b.*\$\{{?{name}\b", content) for name in names)
-    if sends_all or _WORKFLOW_LEAK.search(content) or _gives_secrets_to_strangers(content):
+    names = [re.escape(name) for name in _WORKFLOW_SECRETS.findall(content[:_MAX_CONTENT])]
+    variable = re.compile(rf"(?:\$\{{?|\bprintenv\s+)(?:{'|'.join(names)})\b") if names else None
+    lines = content[:_MAX_CONTENT].replace("\\\n", " ").split("\n")
+    sends = any(_sends_secrets(line, variable) for line in lines if _WORKFLOW_SENDER.search(line))
+    if sends or _gives_secrets_to_strangers(content):
         yield call.make_effect("cred.send", possible=True, note="a workflow that sends its secrets out")
+
+
+def _sends_secrets(line: str, variable: re.Pattern[str] | None) -> bool:
+    """Return whether a line of a workflow that sends something sends all secrets, or one to a host not its issuer's."""
+    if variable is not None and variable.search(line):
+        return True
+    names = _SECRET_EXPRESSION.findall(line)
+    hosts = [name for name in map(parse_host, _ADDRESS.findall(line)) if not is_local_host(name)] if names else []
+    # Without a host in the line the secret is the address itself: a webhook.
+    return any(not name or not is_issuer_host(name, host) for name in names for host in hosts) or "" in names
 
 
 def make_overflow_effect(call: Invocation, what: str) -> Effect:

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING
 from verdikt.effects.command_verbs import split_tokens
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.host import is_local_host, parse_host
-from verdikt.effects.installation_names import is_live_name, is_throwaway
+from verdikt.effects.installation_names import is_live_name, is_test_name, is_throwaway
 from verdikt.knowledge import find_role
-from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
     from verdikt.model.effect import Effect
     from verdikt.shell.command import Command
 
-_TEST = compile_lazily(r"(?i)(?:^|[._-])test(?:ing|s)?(?:$|[._-])")
 _STAGE_OPTIONS = "-e --env --environment --database --settings"
 _TEST_OPTIONS = "--env --environment --settings"
 _STAGE_VARIABLES = ("ENV", "ENVIRONMENT", "SETTINGS_MODULE")
@@ -30,7 +28,8 @@ _FILE_OPTIONS = ("-e", "-f", "--env-file", "--file")
 _MAX_SETTER_WORDS = 8
 _CHANGING_WORDS = frozenset(
     "deploy redeploy release publish promote rollback rollout migrate destroy reset drop provision ship backfill "
-    "failover cutover".split()
+    "failover cutover send mail email notify purge wipe flush truncate delete remove charge refund expire "
+    "revoke".split()
 )
 _ORDER_EFFECTS = ("code.run", "code.build", "unknown.program", "pkg.run", "repo.write")
 _BUILD_VARIABLES = ("NODE_ENV",)
@@ -51,7 +50,7 @@ def list_stages(call: Invocation) -> list[str]:
     # An address counts for more than the name of a stage: the frameworks connect to it in any stage.
     is_harmless = is_local or all(is_throwaway(address.rsplit("/", 1)[-1]) for address in addresses)
     is_scratch = bool(addresses) and is_local and all(is_throwaway(address.rsplit("/", 1)[-1]) for address in addresses)
-    is_test = is_scratch or (is_harmless and any(map(_TEST.search, _iter_test_hints(call))))
+    is_test = is_scratch or (is_harmless and any(map(is_test_name, _iter_test_hints(call))))
     stages = ["test"] if is_test else []
     return [*stages, "local"] if addresses and is_local else stages
 

@@ -24,6 +24,7 @@ _SAVES = ("fs.write", "fs.overwrite")
 _UPLOAD_DOMAINS = ("raw.githubusercontent.com", "gist.githubusercontent.com", "storage.googleapis.com")
 """Listed domains from which comes what any account may have put there."""
 _UNPACKING_NOTE = "unpacks an archive"
+_ARCHIVE_FILE = compile_lazily(r"\.(?:tar|t?gz|tgz|zip|bz2|xz|zst)\b")
 _TOOL_PREFIX = "mcp__"
 _RUNS = ("code.run", "code.build", "pkg.install")
 _FETCHES = ("net.fetch", "git.fetch")
@@ -48,7 +49,10 @@ def find_unread_runs(effects: Effects, facts: Facts, text: str) -> list[Effect]:
         )
         for effect in runs
         for target in effect.targets or entered
-        if (row := _find_download(target.path or target.text, downloads))
+        for place in (
+            [target.path] if target.path else [normpath(join(at, target.text)) for at in (facts.cwd, *places)]
+        )
+        if (row := _find_download(place, downloads))
     ]
 
 
@@ -67,7 +71,7 @@ def note_downloads(effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:
         if effect.what == "fs.read" and downloads:
             for target in effect.targets:
                 downloads.pop(target.path, None)
-    for path, name in _iter_downloads(effects, facts.cwd):
+    for path, name in _iter_downloads(effects, facts.cwd, facts.project_root):
         downloads.pop(path, None)
         downloads[path] = [name[:100], seq]
     downloads |= _carry_downloads(effects, downloads, facts) if downloads else {}
@@ -89,7 +93,8 @@ def _carry_downloads(effects: Effects, downloads: Mapping[str, Any], facts: Fact
         for target in effect.targets:
             place = target.path.rstrip("/")
             if not names:
-                yield from [(place, [])] if _find_download(place, downloads) else ()
+                is_own = not effect.note.startswith(_UNPACKING_NOTE) and _find_download(place, downloads)
+                yield from [(place, [])] if is_own else ()
             elif not effect.note.startswith(_UNPACKING_NOTE):
                 is_directory = "." not in basename(place)
                 yield from ((path, rows[names[0]]) for path in (place, f"{place}/{names[0]}")[: 1 + is_directory])
@@ -97,12 +102,16 @@ def _carry_downloads(effects: Effects, downloads: Mapping[str, Any], facts: Fact
                 yield f"{place}/", rows[names[0]]
 
 
-def _iter_downloads(effects: Effects, cwd: str) -> Iterator[tuple[str, str]]:
+def _iter_downloads(effects: Effects, cwd: str, root: str) -> Iterator[tuple[str, str]]:
     """Yield the files and directories that one command both fetches and writes, with the host that they come from."""
     hosts = {effect.by: name for effect in effects.items if (name := _find_foreign_host(effect))}
     for effect in effects.items if hosts else ():
         host = hosts.get(effect.by, "")
         names = _ADDRESS_NAME.findall(effect.by) if host else []
+        if not host and effect.note.startswith(_UNPACKING_NOTE) and not _ARCHIVE_FILE.search(effect.by):
+            # `curl … | tar -xz -C /tmp`
+            places = [target.path.rstrip("/") for target in effect.targets if target.path]
+            yield from ((f"{place}/", next(iter(hosts.values()))) for place in places if place != root)
         # A connected tool that is given an address and a file saves the one in the other, whatever its verb says.
         is_saved = effect.what in _SAVES or (effect.what == "fs.read" and effect.by.startswith(_TOOL_PREFIX))
         for path in [target.path.rstrip("/") for target in effect.targets if target.path and is_saved and host]:

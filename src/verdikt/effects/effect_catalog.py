@@ -98,6 +98,7 @@ EFFECT_CATALOG: dict[str, CatalogEntry] = {
     "git.remote.url": CatalogEntry(W, False, "sends later pushes elsewhere"),
     "git.config": CatalogEntry(W, True, "changes git's settings"),
     "git.config.exec": CatalogEntry(W, False, "makes git run a program"),
+    "git.config.identity": CatalogEntry(W, True, "changes who commits are from, in every repository"),
     "git.hook.skip": CatalogEntry(W, True, "skips the repository's checks"),
     "git.hook.skip.check": CatalogEntry(W, True, "skips verdikt's own check of commits"),
     "git.hook.skip.path": CatalogEntry(W, True, "makes git look for its checks elsewhere"),

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from verdikt.effects.effect_catalog import find_entry
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -20,7 +21,7 @@ _ENDLESS_HEAD = compile_lazily(
 )
 # One that goes into the background itself pauses nothing.
 _PAUSE = compile_lazily(
-    r"\b(?:sleep|usleep|wait|read|break|exit|return|timeout|inotifywait|flock|sem)\b(?![^;\n&|]{0,200}&(?!&))"
+    rf"\b(?:wait|read|break|exit|return|{'|'.join(sorted(find_role('pause')))})\b(?![^;\n&|]{{0,200}}&(?!&))"
 )
 _MAX_LOOPS = 16
 

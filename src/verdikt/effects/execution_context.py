@@ -115,9 +115,13 @@ def resolve_remote(call: Invocation, word: Word) -> Target:
     label = f"{call.command.host}:{word.display_text}"
     if word.text.rstrip("/*") == "~":
         return Target(label, "path", "~", Zone.SYSTEM)
-    if not word.is_known or not word.text.startswith(("/", "~")):
+    directory = call.command.cwd
+    text = word.text
+    if word.is_known and text[:1] not in ("/", "~") and directory is not None and directory.text[:1] == "/":
+        text = f"{directory.text}/{text}"
+    if UNKNOWN in text or not text.startswith(("/", "~")):
         return Target(label, "path", "", Zone.OUTSIDE)
-    path = call.resolver.to_absolute(word.text)
+    path = call.resolver.to_absolute(text)
     zone = call.resolver.find_zone(path)
     if call.context.kind == "container" and path != "/" and zone in (Zone.SYSTEM, Zone.PERSIST, Zone.OUTSIDE):
         # A container is no machine: what is lost there is what it wrote, or a volume.

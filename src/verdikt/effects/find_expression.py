@@ -64,7 +64,11 @@ def list_matches(command: Command) -> list[Word]:
     matches = []
     for root in list_roots(command):
         base = root.text.rstrip("/") or "/"
-        matches += [Word(f"{base}/**/{name}", root.raw, True) for name in names] or [root]
+        # Without the quotes, an empty variable means the current directory.
+        is_quoted = root.raw[:1] == '"'
+        matches += [
+            Word(f"{base}/**/{name}", f"{root.raw}/{name}" if is_quoted else root.raw, True) for name in names
+        ] or [root]
     return matches
 
 

@@ -8,10 +8,17 @@ _THROWAWAY_NAME = compile_lazily(
     r"|fixtures|staging_test)(?:$|[^a-z])"
 )
 
+_TEST_NAME = compile_lazily(r"(?i)(?:^|[._-])test(?:ing|s)?(?:$|[._-])")
+
 
 def is_live_name(name: str) -> bool:
     """Return whether a name says that people depend on what has it."""
     return _LIVE_NAME.search(name) is not None
+
+
+def is_test_name(name: str) -> bool:
+    """Return whether a name says that what has it is filled by tests: `shop_test`."""
+    return _TEST_NAME.search(name) is not None
 
 
 def is_for_trials(name: str) -> bool:

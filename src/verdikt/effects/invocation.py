@@ -324,8 +324,8 @@ class Invocation:
         return targets
 
     def _keep_link(self, word: Word, target: Target) -> Target:
-        """Return the link itself where one is deleted that leads out of the project: what lies there stays."""
-        if target.zone is Zone.PROJECT:
+        """Return the link itself where one is deleted that leads elsewhere: what lies there stays."""
+        if target.zone is Zone.PROJECT and target.path == self.resolver.to_absolute(word.text, self.command.cwd):
             return target
         return self.resolver.resolve_link(word, self.command.cwd) or target
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from verdikt.effects import host
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code, quote_shell_word
+from verdikt.effects.deferred_files import make_overflow_effect
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.installation_names import is_for_trials, is_live_name
 from verdikt.effects.mcp_records import classify_counterpart, classify_recorded, find_places, is_named_for_command
@@ -187,7 +188,9 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
     words = (*split_service_name(action.tool), *split_tool_name(action.tool))
     runs = verb_effect in ("mcp.run", "") or not _TERMINAL_WORDS.isdisjoint(words)
     in_browser = not _BROWSER_WORDS.isdisjoint(words)
-    arguments = list_tool_arguments(payload, schema, runs=runs, searches=searches, in_browser=in_browser)
+    arguments, is_complete = list_tool_arguments(payload, schema, runs=runs, searches=searches, in_browser=in_browser)
+    if not is_complete:
+        yield make_overflow_effect(call, "in its arguments")
     for kind, text, language in arguments:
         if kind is ArgumentKind.SHELL:
             yield from call.classify_shell(text)

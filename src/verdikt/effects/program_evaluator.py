@@ -30,7 +30,7 @@ _MAX_SINGLE_READINGS = 3
 _NO_VALUES = frozenset(("false", "0", "no", "off", "f", "n", "$false"))
 """Values with which a flag is not set. `none` is left to the records: for some programs it is a value of its own."""
 
-_TARGET_KINDS = frozenset("path host ref pid package database unit resource other".split())
+TARGET_KINDS = frozenset("path host ref pid package database unit resource other".split())
 """What the targets of a row may be; a row of any other kind has words that mean something by themselves."""
 
 _SEVERITY = {cls: -rank for rank, cls in enumerate(PRECEDENCE)}
@@ -259,7 +259,7 @@ def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
         if recoverable_when and _holds(recoverable_when, call):
             recoverable = True
         has_applied = True
-        if kind in _TARGET_KINDS:
+        if kind in TARGET_KINDS:
             if words:
                 effects += call.make_effects(what, words, kind, recoverable=recoverable, possible=possible, note=note)
             else:

@@ -16,26 +16,32 @@ from verdikt.effects.effect_catalog import EFFECT_CATALOG
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, build_program
+from verdikt.effects.record_check import find_row_mistakes
 from verdikt.errors import PolicyError
 from verdikt.knowledge.compiler import ROW_KEYS, RecordError, compile_files, iter_entries, parse_entry
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.schema_type import SchemaType, Section
 from verdikt.model.yaml_document import YamlDocument, to_plain
 from verdikt.model.yaml_node import YamlNode
+from verdikt.shell.exec_options import iter_exec_values
 from verdikt.shell.option_parser import parse_options
-from verdikt.shell.runner import Wrapper
+from verdikt.shell.runner import build_runner
+from verdikt.shell.wrapped_command import find_subcommand_row
 
 if TYPE_CHECKING:
     from verdikt.knowledge import Record
     from verdikt.model.effect import Effect
     from verdikt.shell.command import Word
+    from verdikt.shell.runner import Runner, Wrapper
 
 # Not `handler`, `trace` and the like: those name functions, and a policy file is data.
 _ENTRY_KEYS = ROW_KEYS | frozenset(
-    "names values globals glued flags single_dash abbreviate own prefixes dry_run needs effects commands".split()
+    "names values globals glued flags single_dash posix abbreviate own prefixes verb dry_run needs runs exec effects "
+    "commands".split()
 )
-_PROGRAM_KEYS = _ENTRY_KEYS | {"runs"}
 _FILE_KEYS = frozenset(("title", "simple", "program"))
 _RUNS_KEYS = frozenset(("skip", "joined", "after"))
+_EXEC_KEYS = frozenset(("options", "prefix"))
 
 
 @dataclass(frozen=True)
@@ -57,18 +63,25 @@ class ProgramLayer:
         for program, record in zip(self._programs.get(call.name, ()), self.records.get(call.name, ()), strict=True):
             own_call = Invocation(call.command, call.resolver, call.commands, call.shell_classifier)
             yield from evaluate_program(program, own_call)
-            if "runs" in record:
-                yield from call.classify_shell(" ".join(map(_quote, _find_inner_words(record, call))))
+            for text in _iter_inner_texts(build_runner(record), list(call.command.argv)):
+                yield from call.classify_shell(text)
 
 
-def _find_inner_words(record: Record, call: Invocation) -> Sequence[Word]:
-    """Return the words of the command that a wrapper of the layer runs."""
-    row = Wrapper(valued=record.get("values", ""), **record["runs"])
-    words = list(call.command.argv)
+def _iter_inner_texts(runner: Runner, words: list[Word]) -> Iterator[str]:
+    """Yield the commands that a program of the layer runs: as a wrapper, by a command of its own, by an option."""
+    for row, start in ((runner.wrapper, 1), find_subcommand_row(words, runner)):
+        if row is not None:
+            yield " ".join(map(_quote, _find_inner_words(row, words, start)))
+    for _, text in iter_exec_values(runner, words):
+        yield text
+
+
+def _find_inner_words(row: Wrapper, words: list[Word], start: int) -> Sequence[Word]:
+    """Return the words of the command that a row finds among the words from `start` on."""
     if row.after:
-        start = next((index + 1 for index, word in enumerate(words) if word.text in row.after.split()), len(words))
-        return words[start:]
-    return words[parse_options(words, 1, row.valued)[1] + row.skip :]
+        marks = row.after.split()
+        return words[next((index + 1 for index, word in enumerate(words) if word.text in marks), len(words)) :]
+    return words[parse_options(words, start, row.valued)[1] + row.skip :]
 
 
 def _quote(word: Word) -> str:
@@ -79,7 +92,7 @@ def read_layer(node: YamlNode) -> ProgramLayer | None:
     """Return the records of one policy file; record every mistake on its node."""
     records: dict[str, tuple[Record, ...]] = {}
     for item in node.read_items(what="a list of programs"):
-        if not _check_keys(item, _PROGRAM_KEYS):
+        if not _check_keys(item, _ENTRY_KEYS):
             continue
         try:
             compiled = compile_files({"policy": {"program": [to_plain(item.value)]}})
@@ -87,7 +100,7 @@ def read_layer(node: YamlNode) -> ProgramLayer | None:
             item.add_error(str(error).removeprefix("policy.toml: "))
             continue
         for record in compiled.values():
-            if _check_effects(item, record):
+            if _check_effects(item, record) and _check_rows(item, record):
                 records.update({name: (*records.get(name, ()), record) for name in record["names"]})
     return ProgramLayer(records)
 
@@ -136,22 +149,43 @@ def _check_keys(node: YamlNode, allowed: frozenset[str]) -> bool:
     children = node.read_mapping()
     if "runs" in children and not _check_keys(children["runs"], _RUNS_KEYS):
         return False
+    for row in children["exec"].read_items() if "exec" in children else ():
+        if not _check_keys(row, _EXEC_KEYS):
+            return False
+        if "options" not in row.read_mapping():
+            row.add_mismatch("`options`")
+            return False
     rows = children["effects"].read_items() if "effects" in children else []
     commands = children["commands"].read_items() if "commands" in children else []
     # A text in place of a table is read by the compiler, which reports what is wrong with it.
     checks = [_check_keys(row, ROW_KEYS) for row in rows if not isinstance(row.value, str)]
     checks += [_check_keys(entry, _ENTRY_KEYS) for entry in commands if not isinstance(entry.value, str)]
-    texts = [(key, child) for key, child in children.items() if key in _TEXT_KEYS]
-    for _, child in texts:
-        if not isinstance(child.value, str):
-            child.add_mismatch("a text")
-            return False
-    return all(checks)
+    return all(checks) and all(_check_type(key, child) for key, child in children.items())
 
 
-_TEXT_KEYS = frozenset(
-    "names values globals glued flags prefixes dry_run does on as when unless recoverable_when note".split()
-)
+_TYPES: dict[str, tuple[type, str]] = {
+    **dict.fromkeys(
+        "names values globals glued flags prefixes verb dry_run does on as when unless recoverable_when note options "
+        "prefix after".split(),
+        (str, "a text"),
+    ),
+    **dict.fromkeys(("skip", "needs"), (int, "a number")),
+    **dict.fromkeys(
+        "joined single_dash posix abbreviate own always possible recoverable else".split(), (bool, "true or false")
+    ),
+}
+"""Key → the type of its value. What is wrong here would fail in the middle of a decision."""
+_VERB_PLACE = compile_lazily(r"[0-9]:?")
+
+
+def _check_type(key: str, node: YamlNode) -> bool:
+    expected, description = _TYPES.get(key, (object, ""))
+    is_valid = isinstance(node.value, expected) if expected is not int else type(node.value) is int
+    if key == "verb" and is_valid and not _VERB_PLACE.fullmatch(node.value):
+        is_valid, description = False, "the place of an operand, such as `1` or `1:`"
+    if not is_valid:
+        node.add_mismatch(description)
+    return is_valid
 
 
 def _check_effects(node: YamlNode, record: Record) -> bool:
@@ -161,6 +195,13 @@ def _check_effects(node: YamlNode, record: Record) -> bool:
                 node.add_unknown_name("effect", str(row.get("does")), EFFECT_CATALOG)
                 return False
     return True
+
+
+def _check_rows(node: YamlNode, record: Record) -> bool:
+    mistakes = list(find_row_mistakes(record))
+    for mistake in mistakes:
+        node.add_error(mistake)
+    return not mistakes
 
 
 def merge_layers(layers: Sequence[ProgramLayer]) -> ProgramLayer:

@@ -60,7 +60,7 @@ class Program:
     dry_run_flags: str = ""
     """Conditions under which nothing happens."""
     commands: Mapping[str, Program] | None = None
-    """Command (up to three words) → what it does. The options of the program itself count for it too."""
+    """Command (up to four words) → what it does. The options of the program itself count for it too."""
     group_words: frozenset[str] = frozenset()
     """The words with which the names of commands begin that have several: `compose` of `docker compose up`."""
     prefixes: frozenset[str] = frozenset()

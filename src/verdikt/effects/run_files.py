@@ -26,6 +26,9 @@ _COMPILERS = find_role("compiler")
 _SOURCE_RUNNERS = find_role("source_runner")
 IMPORTS_VERDIKT = compile_lazily(r"\b(?:from|import)\s+verdikt\.(?:ledger|cli)\b")
 
+LOADING_EFFECTS = frozenset(("sys.kernel", "code.unknown"))
+"""Effects by which a file becomes a part of something that runs: `insmod x.ko`, `LD_PRELOAD=x.so`."""
+
 CodeClassifier = Callable[[str, str, "Invocation", str], "list[Effect]"]
 """(language, text, the command that runs it, the file that holds it) → effects."""
 
@@ -47,10 +50,12 @@ class RunFiles:
         """Classify files that are run by what this action put into them, or by where they came from."""
         more_effects: list[Effect] = []
         for effect in effects:
+            if effect.what in LOADING_EFFECTS:
+                more_effects += self._classify_loaded(call, effect)
             if effect.what != "code.run":
                 continue
             for target in effect.targets:
-                if target.path in self._files.downloaded:
+                if target.path and self._files.is_downloaded(target.path):
                     more_effects.append(call.make_effect("code.remote", (target,), note="runs what it downloaded"))
                 elif target.path in self._files.decoded and target.path not in self._files.texts:
                     more_effects.append(call.make_effect("code.hidden", (target,), note="runs what a decoder made"))
@@ -60,6 +65,14 @@ class RunFiles:
                 elif "-m" in [word.text for word in call.command.argv[1:4]]:
                     more_effects += self.classify_module(call, target.text, effect)
         return more_effects
+
+    def _classify_loaded(self, call: Invocation, effect: Effect) -> list[Effect]:
+        """Return `code.remote` for a file that the kernel or a program loads and that this action downloaded."""
+        paths = [target.path or self._resolver.to_absolute(target.text, call.command.cwd) for target in effect.targets]
+        is_downloaded = any(path in self._files.downloaded for path in paths)
+        return (
+            [call.make_effect("code.remote", effect.targets, note="runs what it downloaded")] if is_downloaded else []
+        )
 
     def classify_compiled(self, call: Invocation) -> list[Effect]:
         """Classify source files that this action wrote and compiles, in order to run them, or that it runs."""

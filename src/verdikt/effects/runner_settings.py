@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from verdikt.effects.code import quote_shell_word
 from verdikt.effects.host import parse_host
 from verdikt.effects.secret_issuers import LISTED_DOMAINS
+from verdikt.knowledge import list_role
 from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 SHELL = "sh"
 IMAGE = "image"
 """Commands that run while an image is built: they see the files that are copied into it, and none of the machine."""
+_DOWNLOADER, _CONTAINER_ENGINE = list_role("downloader")[0], list_role("container_engine")[0]
+"""Programs that do what a setting asks for, so that it is classified as their command lines are."""
 _MAX_SETTING_LINES = 4_000
 
 _CMAKE_COMMAND = compile_lazily(
@@ -32,7 +35,7 @@ _XML_EXECUTABLE = compile_lazily(r"<executable>\s*([^<]+?)\s*</executable>|<exec
 _XML_ARGUMENT = compile_lazily(r"<argument>\s*([^<]*?)\s*</argument>|<arg\b[^>]*\b(?:value|line)=\"([^\"]*)\"")
 _XML_COMMAND = compile_lazily(r"<Exec\b[^>]*\bCommand=\"([^\"]+)\"")
 _XML_HOME = compile_lazily(r"\$\{(?:user\.home|env\.HOME)\}|\$\((?:HOME|UserProfile)\)")
-_TASK_IMPORT = compile_lazily(r"(?m)^\s*(?:from|import)\s+(?:invoke|fabric|nox|duty|poethepoet|doit)\b")
+_TASK_IMPORT = compile_lazily(r"(?m)^\s*(?:from|import)\s+(?:invoke|fabric|nox|duty|poethepoet|doit|conans?)\b")
 _PYTHON_STRING = compile_lazily(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
 _TASK_CALL = compile_lazily(r"\b\w+\.(?:run|sudo|local|run_always|run_install)\(([^\n]*)")
 _KEYWORD = compile_lazily(r"\b\w+\s*=(?!=)")
@@ -262,7 +265,7 @@ def _read_hook_sources(text: str) -> Iterator[CodeSection]:
     """Yield the repositories whose hooks are cloned and run, where they lie at none of the known forges."""
     for match in _HOOK_SOURCE.finditer(text):
         if not _is_forge(parse_host(match[1])):
-            line = f"curl -s {quote_shell_word(match[1])} | sh"
+            line = f"{_DOWNLOADER} {quote_shell_word(match[1])} | {SHELL}"
             yield CodeSection(SHELL, line, count_line(text, match.start()))
 
 
@@ -284,9 +287,11 @@ def _read_compose(text: str) -> Iterator[CodeSection]:
         if setting and setting[1] in ("command", "entrypoint") and setting[2]:
             directory = _find_sibling_value(lines, number - 1, "working_dir")
             entered = f"-w {_quote_word(directory)} " if directory else ""
-            yield CodeSection(SHELL, f"docker run {options} {entered}image {_to_command_line(setting[2])}", number)
+            yield CodeSection(
+                SHELL, f"{_CONTAINER_ENGINE} run {options} {entered}image {_to_command_line(setting[2])}", number
+            )
     for number, mount in mounts:
-        yield CodeSection(SHELL, f"docker run {mount} image", number)
+        yield CodeSection(SHELL, f"{_CONTAINER_ENGINE} run {mount} image", number)
 
 
 def _find_sibling_value(lines: Sequence[tuple[int, str]], index: int, key: str) -> str:

@@ -20,6 +20,7 @@ from verdikt.effects.command_input import (
     substitute_listed_names,
 )
 from verdikt.effects.command_relations import CommandRelations
+from verdikt.effects.copied_programs import COPIED_PROGRAMS_KEY, list_program_aliases
 from verdikt.effects.deployment_stage import classify_live_change
 from verdikt.effects.environment_variables import classify_assignment
 from verdikt.effects.guarded_operands import HANDLING_EFFECTS, find_handled_guards
@@ -28,7 +29,7 @@ from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.redirect import classify_redirect
-from verdikt.effects.run_files import IMPORTS_VERDIKT, RunFiles
+from verdikt.effects.run_files import IMPORTS_VERDIKT, LOADING_EFFECTS, RunFiles
 from verdikt.effects.runner_settings import list_set_programs
 from verdikt.effects.self_protection import PRODUCT_NAME, find_self_access, mentions_daemon_socket
 from verdikt.effects.special_programs import SPECIAL_PROGRAMS, classify_special_program
@@ -125,7 +126,9 @@ class ScriptClassifier:
         facts = self._resolver.facts
         self._mentions_verdikt = self._mentions_verdikt or PRODUCT_NAME in text
         start = cwd.text if cwd is not None and cwd.is_known else facts.cwd
-        script = analyse(text, home=facts.home, cwd=start, read=self._files.load_text)
+        copies = facts.recall(COPIED_PROGRAMS_KEY)
+        aliases = list_program_aliases(copies, start) if copies else None
+        script = analyse(text, home=facts.home, cwd=start, read=self._files.load_text, aliases=aliases)
         commands = script.commands
         if where or (cwd is not None and not cwd.is_known):
             commands = _place_commands(commands, cwd, where)
@@ -260,6 +263,10 @@ class ScriptClassifier:
         program = find_program(call.name)
         if program is not None:
             effects = evaluate_program(program, call) or _classify_own_program(call)
+            path = command.argv[0].text
+            if path[:1] == "/" and call.resolve_path(command.argv[0]).zone is Zone.TEMP:
+                # `/tmp/x/install` may be that program, or a file that is only called so.
+                effects = [*effects, *call.make_effects("code.run", [command.argv[0]])]
         elif command.argv[0].glob:
             for name in match_programs(call.name):
                 effects += evaluate_program(find_program(name) or Program(), call)
@@ -277,7 +284,7 @@ class ScriptClassifier:
             effects = classify_unknown_program(call)
         effects = self._classify_words(call, effects)
         for effect in effects:
-            if effect.what == "code.run":
+            if effect.what == "code.run" or (self._files.downloaded and effect.what in LOADING_EFFECTS):
                 return effects + self._classify_run(call, effects)
         return effects
 

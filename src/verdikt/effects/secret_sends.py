@@ -125,6 +125,14 @@ def is_listed_host(name: str) -> bool:
     return _is_within(name, LISTED_DOMAINS) or host.is_local_host(name)
 
 
+def is_issuer_host(variable: str, name: str) -> bool:
+    """Return whether a host belongs to the issuer that a variable is named for: `GITHUB_TOKEN`, `CODECOV_KEY`."""
+    first = variable.partition("_")[0].upper()
+    issuer = VARIABLE_ISSUERS.get(first, first.lower())
+    # A name of the issuer in the host is its own server: `gitlab.company.example`.
+    return _is_within(name, ISSUER_DOMAINS.get(issuer, ())) or issuer in name
+
+
 def derive_key_variable_sends(command: Command, effects: Sequence[Effect]) -> list[Effect]:
     """Return `cred.send` where a variable that is named for one issuer's key goes to another host."""
     names = {name.upper() for word in command.argv if UNKNOWN in word.text for name in _VARIABLE.findall(word.raw)}

@@ -14,8 +14,17 @@ from verdikt.effects.any_language.masking import may_be_loaded, may_name_code
 from verdikt.effects.armed_text import ArmedText, judge_text
 from verdikt.effects.carried_files import CarriedFiles
 from verdikt.effects.carried_state import find_moved_work
-from verdikt.effects.code_loaders import Loader, find_git_loaders, find_loaders, make_armed_effect
+from verdikt.effects.code_loaders import (
+    NAMING_PREFIXES,
+    Loader,
+    find_git_loaders,
+    find_loaders,
+    find_naming_loaders,
+    make_armed_effect,
+)
 from verdikt.effects.code_sections import detect_file_language
+from verdikt.effects.committed_files import add_discarded_changes, note_committed_files
+from verdikt.effects.copied_programs import note_copied_programs
 from verdikt.effects.downloaded_files import DOWNLOADS_KEY, find_unread_runs, note_downloads
 from verdikt.effects.local_resources import note_local_resources, settle_local_resources
 from verdikt.effects.script_classifier import ScriptClassifier
@@ -65,6 +74,7 @@ _UNSEEN = "unseen"
 
 _DOWNLOAD_STEPS = frozenset("net.fetch git.fetch fs.read fs.write fs.overwrite".split())
 """Effects that download a file, read it, or carry it elsewhere."""
+_PLACING_STEPS = frozenset("fs.write fs.overwrite fs.link fs.link.out".split())
 _UNCARRIED = frozenset("code.build code.run git.write git.read fs.read fs.write fs.append fs.list none".split())
 """Effects that neither move work nor read, copy or send a secret: those of nearly all ordinary commands."""
 
@@ -97,24 +107,34 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
     """Return the effects of an action together with what the session's memory says about them."""
     if facts.secrets:
         effects = add_issuer_sends(effects, facts)
-    effects = settle_local_resources(effects, facts, action)
+    effects = settle_local_resources(add_discarded_changes(effects, facts), facts, action)
     effects = _add_unlisted_sends(effects, facts)
     if unread := find_unread_runs(effects, facts, action.command):
         effects = Effects((*effects.items, *unread))
     loaders = find_loaders(effects)
     if git_programs := facts.recall(GIT_PROGRAMS_KEY):
         loaders += find_git_loaders(effects, git_programs)
-    if not loaders:
+    if not loaders and not _may_name_files(effects):
         return effects
     armed = _read_armed(facts, loaders)
     unjudged = facts.recall(UNJUDGED_KEY) or {}
     if not armed and not unjudged:
+        return effects
+    loaders += find_naming_loaders(effects, action.command, (*armed, *unjudged))
+    if not loaders:
         return effects
     added = [
         make_armed_effect(loader, path, file.note, facts.project_root, is_certain=file.is_certain)
         for path, file, loader in _iter_loaded_files(loaders, armed, unjudged, facts, action.command)
     ]
     return Effects((*effects.items, *added)) if added else effects
+
+
+def _may_name_files(effects: Effects) -> bool:
+    for effect in effects.items:  # noqa: SIM110 -- nearly every action comes through here
+        if effect.what.startswith(NAMING_PREFIXES):
+            return True
+    return False
 
 
 def _add_unlisted_sends(effects: Effects, facts: Facts) -> Effects:
@@ -154,8 +174,9 @@ def _iter_loaded_files(
     for path in dict.fromkeys((*armed, *unjudged)):
         language = detect_file_language(path)
         loader = next((each for each in loaders if each.may_load(path, language, facts.project_root, text)), None)
-        # Without a known ending only its first line tells the language, so every loader counts.
-        if loader is None and (language or not path.startswith(facts.project_root + "/")):
+        # Without a known ending only its first line tells the language, so every loader counts that takes any file.
+        is_told = all(each.named_files for each in loaders)
+        if loader is None and (language or is_told or not path.startswith(facts.project_root + "/")):
             continue
         remembered = armed.get(path)
         file = remembered if remembered is not None and path not in unjudged else None
@@ -219,6 +240,10 @@ def _note_carried_state(effects: Effects, facts: Facts, seq: int) -> dict[str, A
     changes: dict[str, Any] = {}
     if not names.isdisjoint(_DOWNLOAD_STEPS):
         changes |= note_downloads(effects, facts, seq)
+    if not names.isdisjoint(_PLACING_STEPS):
+        changes |= note_copied_programs(effects, facts)
+    if "git.read" in names:
+        changes |= note_committed_files(effects, facts, seq)
     if names <= _UNCARRIED:
         return changes
     if "cred.copy" in names:
@@ -310,7 +335,7 @@ class _Trail:
                 self._note_fragment(path)
             elif detect_file_language(path, text) == "settings" or may_name_code(path, text):
                 # What it names may be written later.
-                self._remember_unjudged(path)
+                self._unjudged[path] = [self._action.tool, self._seq]
             elif (armed := _judge_in_project(path, text, self._facts)) is not None:
                 digest = sha256_hex(text.encode("utf-8", "surrogatepass"))[:_DIGEST_LENGTH]
                 self._armed[path] = list(ArmedFile.from_text(digest, armed, self._action.tool, self._seq))

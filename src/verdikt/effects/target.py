@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _WILDCARD = compile_lazily(r"[*?\[]")
 # A named path below $TMPDIR, or a pattern that no system directory matches (`build-*`); not `$TMPDIR/*`, which is `/*`
 # where the variable is empty.
-_TMPDIR_PATH = compile_lazily(r"^\$(?:TMPDIR|\{TMPDIR[^}]*\})\"?/(?:[\w.-]*\w[^*?]*|[A-Za-z]\w+[-_.][^/]*)$")
+_TMPDIR_PATH = compile_lazily(r"^\$(?:TMPDIR|\{TMPDIR[^}]*\})\"?/(?:[\w.-]*\w[^*?]*|[A-Za-z]\w*[-_.][^/]*)$")
 _CATCH_ALL_GLOBS = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*", "?*", "[!.]*"))
 _QUOTES = frozenset("'\"$\\")
 _TEMPORARY_DIRECTORIES = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
@@ -151,8 +151,8 @@ class TargetResolver:
         fact = self.facts.path(path, git=False)
         if fact.real != path:
             real_zone = self.find_zone(fact.real)
-            # A link inside the project does not make what it leads to part of the project.
-            if real_zone is not zone:
+            # A link inside the project does not make what it leads to part of the project, nor of its build output.
+            if real_zone is not zone or zone is Zone.PROJECT:
                 path, zone = fact.real, real_zone
         return Target(text or path, "path", path, zone, self._find_state(path, zone, fact.kind, git=git))
 
@@ -231,6 +231,9 @@ class TargetResolver:
         if not with_state or zone is not Zone.PROJECT:
             state = "ignored" if zone is Zone.HOME and is_cache(path) else ""
             return Target(word.display_text, "path", path, zone, state)
+        real_parent = self.facts.path(parent, git=False).real
+        if real_parent != parent:
+            return self._resolve_glob(word, real_parent.rstrip("/") + path[slash:], with_state=True)
         if is_build_output(path[len(self._project_root) + 1 :]):
             return Target(word.display_text, "path", path, zone, "ignored")
         fact = self.facts.path(parent)

@@ -7,6 +7,7 @@ servers name the same argument `cmd`, `command_line` or `argv`, and put it as de
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from verdikt.effects.code import quote_shell_word
@@ -14,10 +15,13 @@ from verdikt.knowledge import find_record, find_role, resolve_language
 from verdikt.model.argument_kind import ArgumentKind, find_schema_kinds
 from verdikt.model.lazy_regex import compile_lazily
 
-MAX_ARGUMENTS = 128
+_MAX_ARGUMENTS = 1024
 """Number of values of one call that are looked at; hosts send a handful."""
-_MAX_DEPTH = 5
-_MAX_TEXT = 64_000
+_MAX_DEPTH = 32
+_MAX_SHAPE = 64_000
+"""Letters by which the kind of a text is told."""
+_MAX_TEXT = 1 << 18
+"""Letters of a text that are analysed."""
 SCHEMA_KEYS = ("inputSchema", "input_schema", "parameters")
 METADATA_KEY = "_meta"
 """Field of a payload that tells about the call and is no argument of the tool."""
@@ -56,11 +60,17 @@ _PATH_WORDS = frozenset(
 )
 _URL_WORDS = frozenset("url urls uri uris link href endpoint address website webhook callback".split())
 _SHELL_LANGUAGES = find_role("shell") | {"shell"}
-_SQL_START = compile_lazily(
-    r"(?is)^\s*(?:--[^\n]*\n\s*)*(?:select\b.+\bfrom|insert\s+into|update\s+\S+\s+set|delete\s+from|drop\s+(?:table|"
-    r"database|schema|index|view|user|role)|truncate\s+(?:table\s+)?\w|alter\s+(?:table|role|user|database)|create\s+"
-    r"(?:table|database|user|role|index|view)|grant\s+\w|revoke\s+\w|with\s+\w+\s+as\s*\()"
+# Up to the next `;`, so that a search through the whole text stays linear.
+_SQL_STATEMENT = (
+    r"\s*(?:explain\b(?:\s+analyze\b)?\s*)?(?:select\b[^;]+\bfrom|insert\s+into|update\s+\S+\s+set|"
+    r"delete\s+from|drop\s+(?:table|database|schema|index|view|user|role)|truncate\s+(?:table\s+)?\w|alter\s+(?:table|"
+    r"role|user|database)|create\s+(?:table|database|user|role|index|view)|grant\s+\w|revoke\s+\w|with\s+\w+\s+as\s*\()"
 )
+_SQL_START = compile_lazily(rf"(?is)^{_SQL_STATEMENT}")
+_SQL_ANYWHERE = compile_lazily(rf"(?is)(?:^|;){_SQL_STATEMENT}")
+_SQL_LINE_COMMENT = compile_lazily(r"--[^\n]*")
+_SQL_WORDS = frozenset("sql query queries statement statements ddl dml q".split())
+"""Keys of text in which a later statement counts as well: `begin; drop table x`."""
 _ADDRESS = compile_lazily(r"^(?:https?|ftp|file|ws|wss)://\S+$")
 _ROOTED_PATH = compile_lazily(r"^(?:~(?:/|$)|/(?!/)|\.{1,2}/|[A-Za-z]:\\)[^\n]*$")
 # Words of a command line that prose does not have: options, rooted paths, operators of the shell.
@@ -78,6 +88,17 @@ def find_schema(*holders: Any) -> Mapping[str, Any]:
     return {}
 
 
+class ToolArguments(NamedTuple):
+    """What the arguments of a tool mean; not all of them if they are too many, too long or too deep in each other."""
+
+    arguments: list[Argument]
+    is_complete: bool = True
+
+
+class _TooDeepError(Exception):
+    """Values are nested deeper than they are looked at."""
+
+
 def list_tool_arguments(
     payload: Any,
     schema: Mapping[str, Any] | None = None,
@@ -85,27 +106,28 @@ def list_tool_arguments(
     runs: bool = False,
     searches: bool = False,
     in_browser: bool = False,
-) -> list[Argument]:
+) -> ToolArguments:
     """Return what a tool's arguments mean.
 
     Its name tells whether it `runs` something, `searches` for words, or has a page run its scripts.
     """
     if not isinstance(payload, Mapping):
-        return []
+        return ToolArguments([])
     arguments: list[Argument] = []
     traits = _Traits(runs, searches, in_browser)
-    for argument in _iter_mapping(payload, schema or {}, traits=traits, depth=0):
-        arguments.append(argument)
-        if len(arguments) >= MAX_ARGUMENTS:
-            break
-    return arguments
+    try:
+        for argument in _iter_mapping(payload, schema or {}, traits=traits, depth=0):
+            if len(arguments) >= _MAX_ARGUMENTS or len(argument.text) > _MAX_TEXT:
+                return ToolArguments(arguments, is_complete=False)
+            arguments.append(argument)
+    except _TooDeepError:
+        return ToolArguments(arguments, is_complete=False)
+    return ToolArguments(arguments)
 
 
 def _iter_mapping(
     payload: Mapping[Any, Any], schema: Mapping[str, Any], *, traits: _Traits, depth: int
 ) -> Iterator[Argument]:
-    if depth > _MAX_DEPTH:
-        return
     language = next((str(payload[key]).lower() for key in ("language", "lang", "kernel") if key in payload), "")
     joined_keys = frozenset[Any]()
     if (line := _join_command(payload)) is not None:
@@ -126,6 +148,8 @@ def _get_key(item: tuple[Any, Any]) -> str:
 
 def _iter_value(key: str, value: Any, schema: Any, *, language: str, traits: _Traits, depth: int) -> Iterator[Argument]:
     """Yield what one value means, or those inside it."""
+    if depth > _MAX_DEPTH:
+        raise _TooDeepError
     if isinstance(value, Mapping):
         yield from _iter_mapping(value, schema if isinstance(schema, Mapping) else {}, traits=traits, depth=depth + 1)
     elif isinstance(value, list | tuple):
@@ -136,12 +160,11 @@ def _iter_value(key: str, value: Any, schema: Any, *, language: str, traits: _Tr
             yield Argument(ArgumentKind.SHELL, _join_words(words))
             return
         item_schema = schema.get("items") if isinstance(schema, Mapping) else None
-        for item in value[:MAX_ARGUMENTS]:
-            if depth < _MAX_DEPTH:
-                yield from _iter_value(key, item, item_schema, language=language, traits=traits, depth=depth + 1)
+        for item in value:
+            yield from _iter_value(key, item, item_schema, language=language, traits=traits, depth=depth + 1)
     elif isinstance(value, str) and value.strip():
-        for kind in _find_kinds(key, value[:_MAX_TEXT], schema, language=language, traits=traits):
-            yield _build_argument(kind, value[:_MAX_TEXT], key, language)
+        for kind in _find_kinds(key, value.lstrip()[:_MAX_SHAPE], schema, language=language, traits=traits):
+            yield _build_argument(kind, value, key, language)
 
 
 def _build_argument(kind: ArgumentKind, text: str, key: str, language: str) -> Argument:
@@ -183,20 +206,42 @@ def _is_argv(words: list[Any]) -> bool:
 
 
 def _split_key(key: str) -> frozenset[str]:
-    return frozenset(word.lower() for word in _KEY_WORD.findall(key[:80]))
+    return _split_short_key(key[:80])
+
+
+# The keys of a tool's arguments recur with every call.
+@lru_cache(maxsize=1024)
+def _split_short_key(key: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _KEY_WORD.findall(key))
 
 
 def _find_kinds(key: str, text: str, schema: Any, *, language: str, traits: _Traits) -> Iterable[ArgumentKind]:
     """Return the kinds of a text: by its shape alone, or all that the schema and the key with the shape say."""
     names = _split_key(key)
     is_prose = bool(names & _PROSE_WORDS) or (traits.searches and "sql" not in names)
-    if _SQL_START.match(text) and (not is_prose or ";" in text):
+    if _holds_sql(text, anywhere=bool(names & _SQL_WORDS)) and (not is_prose or ";" in text):
         return (ArgumentKind.SQL,)
     if _ADDRESS.match(text):
         return (ArgumentKind.URL,)
     by_key = _find_kind_by_key(names, text, language=language, traits=traits)
     # A server may describe an argument as less than its name says; each reading counts.
     return dict.fromkeys((*find_schema_kinds(schema), *((by_key,) if by_key else ())))
+
+
+def _holds_sql(text: str, *, anywhere: bool) -> bool:
+    """Return whether a text is SQL by its shape: as it is, or without what seem to be comments."""
+    find = _SQL_ANYWHERE.search if anywhere else _SQL_START.match
+    if find(text):
+        return True
+    return ("/*" in text or "--" in text) and find(_blank_comments(text)) is not None
+
+
+def _blank_comments(text: str) -> str:
+    parts, at = [], 0
+    while (start := text.find("/*", at)) >= 0 and (end := text.find("*/", start + 2)) >= 0:
+        parts.append(text[at:start])
+        at = end + 2
+    return _SQL_LINE_COMMENT.sub(" ", " ".join([*parts, text[at:]]))
 
 
 def _find_kind_by_key(names: frozenset[str], text: str, *, language: str, traits: _Traits) -> ArgumentKind | None:

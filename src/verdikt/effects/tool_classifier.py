@@ -215,6 +215,8 @@ def _collect_content(payload: Any) -> str:
 def _classify_file_write(call: Invocation, what: str, path: str, content: str) -> Iterator[Effect]:
     """Yield the effects of a change to a file: by where it lies, and by what the new text makes of it."""
     effects = list(call.make_effects(what, [Word(path, path)]))
+    if what == "fs.overwrite" and not content.strip():
+        effects = _mark_emptied(call, path, effects)
     if not effects:
         yield call.make_effect("none")
     yield from effects
@@ -228,6 +230,13 @@ def _classify_file_write(call: Invocation, what: str, path: str, content: str) -
         derived = [effect for effect in derived if effect.what != "persist.write" or effect.certain]
     yield from derived
     yield from classify_file_content(call, path, content)
+
+
+def _mark_emptied(call: Invocation, path: str, effects: list[Effect]) -> list[Effect]:
+    """Return the effects of a write without text: of work that git does not have, nothing is left."""
+    emptied = call.make_effects("fs.truncate", [Word(path, path)])
+    is_lost = any(target.state == "untracked" for effect in emptied for target in effect.targets)
+    return list(emptied) if is_lost else effects
 
 
 def _is_harmless_startup(call: Invocation, path: str, content: str) -> bool:

@@ -21,6 +21,7 @@ from verdikt.model.effect import Certainty, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.redirection import STDIN_NAMES
+from verdikt.shell.text_filters import FILTERS
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
@@ -32,8 +33,8 @@ _DOWNLOAD_PATTERN = compile_lazily(
 )
 # `eval "$(pyenv init -)"` and the like: the documented way to set up a shell.
 _SHELL_INIT = compile_lazily(
-    r"(?:init|hook|shellenv|activate|completions?|env|shell-init|printenv|--version|export|-s|-k|alias|shell|setup"
-    r"|ssh-agent|dircolors|resize|login)\b"
+    r"(?:init|hook|shellenv|activate|completions?|env|shell-init|--version|export|-s|-k|alias|shell|setup|login"
+    rf"|{'|'.join(sorted(find_role('shell_initializer')))})\b"
 )
 _HIDDEN_TEMPORARY = compile_lazily(r"^(?:/tmp|/var/tmp|/dev/shm)/(?:[^/]+/)*\.[^/]+$|^/dev/shm/")
 _CODE_TEXT = compile_lazily(r"""[A-Za-z_.!?:]\s*\(?\s*\[?["'][^"']|\(\s*[A-Za-z][\w.:-]*\s+["']""")
@@ -50,7 +51,8 @@ _PROGRAM_READERS = SHELLS | find_role("code_runner") | _BUILTIN_READERS
 _PIPE_MAKERS = find_role("pipe_maker")
 _CMDLET = compile_lazily(r"^[A-Z][a-z]+-[A-Z][A-Za-z]+$")
 _DESTRUCTIVE_NAME = compile_lazily(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|teardown)(?:[-_.]|$)")
-_PRINTS_FILE = compile_lazily(r"^(?:\$\(|`)\s*(?:cat|head|tail|sed|awk|grep|cut|tr|rev|xxd|base64|openssl)\b|^\$\(<")
+_FILE_PRINTERS = "|".join(sorted({*FILTERS, *find_role("concatenator")}))
+_PRINTS_FILE = compile_lazily(rf"^(?:\$\(|`)\s*(?:{_FILE_PRINTERS})\b|^\$\(<")
 _UNKNOWN_PROGRAM_NAME = compile_lazily(
     r"(?:^|[;&|(\n{`]|\b(?:do|then|else|if|while|until|eval|exec|time|sudo|env)\s|!\s)\s*"
     rf"(?:\w+=\S*\s+)*[\"']?[^\s;&|=]*{UNKNOWN}"

@@ -9,7 +9,7 @@ from verdikt.effects import host
 from verdikt.effects.ansible_inventory import names_only_containers
 from verdikt.effects.self_protection import matches_own_process
 from verdikt.effects.target import is_secret
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role, is_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
 
@@ -34,11 +34,15 @@ def has_kind(word: Word, kind: str, call: Invocation) -> bool:
     is_of_kind = _KINDS.get(kind)
     if is_of_kind is not None:
         return is_of_kind(word)
-    if kind == "path":
-        return _looks_like_path(word, call)
-    if kind == "container_inventory":
-        return _is_container_inventory(word, call)
+    is_in_place = _PLACED_KINDS.get(kind)
+    if is_in_place is not None:
+        return is_in_place(word, call)
     return get_plain_name(word.text) in find_role(kind)
+
+
+def is_word_kind(kind: str) -> bool:
+    """Return whether there is such a kind of words, or such a role."""
+    return kind in _KINDS or kind in _PLACED_KINDS or is_role(kind)
 
 
 def _looks_like_path(word: Word, call: Invocation) -> bool:
@@ -59,10 +63,17 @@ def _is_container_inventory(word: Word, call: Invocation) -> bool:
     return text is not None and names_only_containers(text)
 
 
+# Said of what a program is for: `agent-guard`, `crowdstrike-falcon`; `guard` alone runs tests when files change.
+_GUARD_NAME = compile_lazily(
+    r"[._-](?:guard|sentinel|sensor|edr|falcon|antivirus)$|^(?:crowdstrike|antivirus|edr)[._-]"
+)
+
+
 def is_protection(name: str) -> bool:
     """Return whether a service or process guards the machine or records what happens on it."""
     protections = find_role("protection")
-    return any(get_plain_name(part) in protections for part in name.split())
+    plain_names = [get_plain_name(part) for part in name.split()]
+    return any(plain in protections or _GUARD_NAME.search(plain) for plain in plain_names)
 
 
 def get_plain_name(name: str) -> str:
@@ -97,3 +108,8 @@ _KINDS: dict[str, Callable[[Word], bool]] = {
     "environment_dump": lambda word: _ENVIRONMENT_DUMP.search(word.text) is not None,
     "own_process": lambda word: matches_own_process(word.text),
 }
+_PLACED_KINDS: dict[str, Callable[[Word, Invocation], bool]] = {
+    "path": _looks_like_path,
+    "container_inventory": _is_container_inventory,
+}
+"""Kinds that the project tells, besides the word."""

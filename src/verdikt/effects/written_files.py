@@ -44,9 +44,9 @@ class WrittenFiles:
     downloaded: set[str] = field(default_factory=set)
     downloaded_names: set[str] = field(default_factory=set)
     """Downloads into a file that only a variable names, by its spelling: `curl -o "$T"`."""
+    downloaded_trees: set[str] = field(default_factory=set)
+    """Directories that a whole tree of another machine was copied to, each with a slash at the end."""
     decoded: set[str] = field(default_factory=set)
-    descriptors: dict[str, Word] = field(default_factory=dict)
-    """What `exec 3>file` opened: descriptor → file."""
 
     def load_text(self, path: str) -> str | None:
         """Return the text of a file that is run: what this action wrote there, else what is on the disk."""
@@ -61,7 +61,7 @@ class WrittenFiles:
         """
         if not call.command.redirects and call.name not in _OUTPUT_NAMERS:
             return []
-        outputs = self._find_redirect_outputs(call)
+        outputs = [redirect.target for redirect in call.command.redirects if redirect.op in _OUTPUT_OPERATORS]
         if call.name in _FILE_DOWNLOADERS:
             outputs += call.args.get_values("-o --output -O --output-document --out")
             if call.args.has_flag("-O --remote-name") or call.name in _SAVING_DOWNLOADERS:
@@ -71,6 +71,7 @@ class WrittenFiles:
         if call.name in _FILE_DOWNLOADERS | _REMOTE_COPIERS or _reads_download(call):
             self.downloaded.update(filter(None, self._to_paths(outputs, call)))
             self.downloaded_names.update(spell_unknown(word) for word in outputs if not word.is_known)
+            self.downloaded_trees.update(self._list_trees(call) if call.name in _REMOTE_COPIERS else ())
             return []
         if call.name in _FILE_DECODERS:
             outputs += call.args.get_values("-o -out --output -r")
@@ -82,17 +83,16 @@ class WrittenFiles:
             return [effect for path in paths for effect in classify_file_content(call, path, text)]
         return []
 
-    def _find_redirect_outputs(self, call: Invocation) -> list[Word]:
-        """Return the files that the output is redirected to, also by way of a descriptor: `exec 3>x; curl … >&3`."""
-        outputs = []
-        for redirect in call.command.redirects:
-            if redirect.op in _OUTPUT_OPERATORS:
-                outputs.append(redirect.target)
-                if call.name == "exec" and redirect.fd is not None:
-                    self.descriptors[str(redirect.fd)] = redirect.target
-            elif redirect.op == ">&" and (file := self.descriptors.get(redirect.target.text)) is not None:
-                outputs.append(file)
-        return outputs
+    def is_downloaded(self, path: str) -> bool:
+        """Return whether a file was downloaded, or lies in a tree that was."""
+        return path in self.downloaded or any(map(path.startswith, self.downloaded_trees))
+
+    def _list_trees(self, call: Invocation) -> list[str]:
+        """Return the directories that a copier fills with trees; what else lies in the project is not from there."""
+        if not call.args.has_flag("-r -R -a --recursive --archive"):
+            return []
+        places = [f"{path.rstrip('/')}/" for path in self._to_paths(_find_copied_files(call), call) if path]
+        return [place for place in places if not f"{self.resolver.project_root}/".startswith(place)]
 
     def _to_paths(self, words: Sequence[Word], call: Invocation) -> list[str]:
         return [self.resolver.to_absolute(word.text, call.command.cwd) for word in words if word.is_known]

@@ -7,11 +7,9 @@ from verdikt.claims.wording import has_wording
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
 from verdikt.knowledge import find_role
-from verdikt.runs.program_kinds import resolve_program_name
+from verdikt.runs.program_kinds import installs_packages, resolve_program_name
 from verdikt.runs.shell_runs import ProgramRun, is_file_handler
 
-_INSTALLERS = find_role("installer")
-_INSTALL_WORDS = frozenset("install add i ci sync get update upgrade require bundle".split())
 _OUTGOING_STEMS = ("deploy", "release", "publish", "upload", "migrat", "send", "ship")
 _OUTGOING_WORDS = frozenset(
     "apply rollout up push sync upgrade promote restart create put post patch start run".split()
@@ -27,7 +25,7 @@ def prove_install(request: ProofRequest) -> Proof | Missing:
     any_install = 0
     for call in request.turn.calls:
         for run in call.successful_runs("other", "build", "test"):
-            if resolve_program_name(run.argv[0]) in _INSTALLERS and _INSTALL_WORDS & set(run.argv[1:5]):
+            if installs_packages(run.argv):
                 any_install = call.seq
                 words = {_bare_package(word) for word in run.argv[1:]}
                 covered |= {name: call.seq for name in names if _bare_package(name) in words}

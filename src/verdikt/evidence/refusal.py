@@ -7,25 +7,13 @@ from dataclasses import dataclass
 
 from verdikt.claims.model import SentenceClaim
 from verdikt.evidence.proof_request import Missing
+from verdikt.knowledge import find_page_check, find_parse_command
 from verdikt.runs.program_kinds import is_partial_test_run, is_type_check
 from verdikt.runs.shell_runs import ProgramRun, read_runs
 from verdikt.turns.turn import TurnEvidence
 
 MAX_REFUSAL_LINES = 12
 """Number of lines of a refusal."""
-
-_PARSE_COMMANDS = {
-    ".py": "python3 -m py_compile {}",
-    ".js": "node --check {}",
-    ".mjs": "node --check {}",
-    ".cjs": "node --check {}",
-    ".sh": "bash -n {}",
-    ".bash": "bash -n {}",
-    ".rb": "ruby -c {}",
-    ".php": "php -l {}",
-    ".pl": "perl -c {}",
-}
-"""Suffix → the command with which a file of that language is parsed without any project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +29,7 @@ def suggest_command(turn: TurnEvidence, missing: Missing) -> str:
     """Return a command that would prove a claim and that exists in this project; empty when there is none."""
     kind, _, rest = missing.kind.partition(" ")
     if rest:
-        return rest if kind == "run" else f"curl -sS -o /dev/null -w '%{{http_code}}' {shlex.quote(rest)}"
+        return rest if kind == "run" else find_page_check().replace("{}", shlex.quote(rest))
     if kind == "commit":
         # A second commit of the same work would be noise, so none is suggested once there is one.
         has_committed = any(call.successful_runs("commit") for call in turn.calls)
@@ -49,7 +37,7 @@ def suggest_command(turn: TurnEvidence, missing: Missing) -> str:
     if kind == "push":
         return "git push"
     if kind == "run":
-        template = _PARSE_COMMANDS.get(posixpath.splitext(missing.path)[1], "")
+        template = find_parse_command(posixpath.splitext(missing.path)[1])
         # A name that begins with a dash would be read as an option.
         path = f"./{missing.path}" if missing.path.startswith("-") else missing.path
         return template.format(shlex.quote(path)) if template else ""

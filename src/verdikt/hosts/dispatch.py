@@ -52,9 +52,12 @@ def _ignore_event(governance: Governance, hook_event: HookEvent, env: Mapping[st
 def _decide_action(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
     assert hook_event.action is not None
     decision = governance.before(hook_event.action, posture=hook_event.posture)
-    host_decision = HostDecision.from_verdict(decision.verdict, warnings=decision.warnings, approved=decision.approved)
-    awaited = decision.awaited_approval
-    return replace(host_decision, awaited_approval=awaited) if awaited else host_decision
+    return HostDecision.from_verdict(
+        decision.verdict,
+        warnings=decision.warnings,
+        approved=decision.approved,
+        awaited_approval=decision.awaited_approval,
+    )
 
 
 def _decide_permission(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:

@@ -87,7 +87,12 @@ class HostDecision:
 
     @classmethod
     def from_verdict(
-        cls, verdict: Verdict, *, warnings: tuple[Verdict, ...] = (), approved: bool = False
+        cls,
+        verdict: Verdict,
+        *,
+        warnings: tuple[Verdict, ...] = (),
+        approved: bool = False,
+        awaited_approval: str = "",
     ) -> HostDecision:
         """Return a verdict in words for the model: which guard refuses, why, and what to do instead."""
         if verdict.kind is VerdictKind.PASS and not warnings and not approved:
@@ -102,7 +107,13 @@ class HostDecision:
         word = "blocked" if verdict.kind is VerdictKind.BLOCK else "wants a person to confirm this"
         reason = f"{TEXT_MARK} {word} ({verdict.guard}): {verdict.reason}\nInstead: {verdict.fix}"
         how_to_allow = "" if verdict.red_line or verdict.error else _HOW_TO_ALLOW[verdict.kind]
-        return cls(kind=verdict.kind, reason=reason, context=context, how_to_allow=how_to_allow)
+        return cls(
+            kind=verdict.kind,
+            reason=reason,
+            context=context,
+            how_to_allow=how_to_allow,
+            awaited_approval=awaited_approval,
+        )
 
     @classmethod
     def from_answer(cls, answer: Answer) -> HostDecision:
@@ -127,7 +138,12 @@ class HostDecision:
         """Return the decision with an ask that would reach no person turned into a block that says so."""
         if self.kind is not VerdictKind.ASK or hook_event.can_ask:
             return self
-        note = "No person can be asked in this session, so this counts as a block."
+        return self.refuse_ask("in this session")
+
+    def refuse_ask(self, where: str) -> HostDecision:
+        """Return the block for an ask that no prompt can show; where people are asked elsewhere, it says so."""
+        elsewhere = "Until it is answered, this counts as a block."
+        note = elsewhere if self.awaited_approval else f"No person can be asked {where}, so this counts as a block."
         how_to_allow = _HOW_TO_ALLOW[VerdictKind.BLOCK] if self.how_to_allow else ""
         return replace(self, kind=VerdictKind.BLOCK, reason=f"{self.reason}\n{note}", how_to_allow=how_to_allow)
 

@@ -35,8 +35,6 @@ else:
     except ImportError:
         _Extension = object
 
-_NO_PERSON = "No person can be asked inside a server, so this counts as a block."
-
 
 class _SelfGovernance:
     """The decision on a call, and the record of its outcome, off the event loop."""
@@ -52,8 +50,8 @@ class _SelfGovernance:
         decision = (await to_thread(self._governor.decide, action)).decision
         if decision.kind < VerdictKind.ASK:
             return action, ""
-        text = decision.full_text
-        return action, text if decision.kind is VerdictKind.BLOCK else f"{text}\n{_NO_PERSON}"
+        refusal = decision if decision.is_blocked else decision.refuse_ask("inside a server")
+        return action, refusal.full_text
 
     async def record(self, action: Action, result: Any) -> None:
         """Record what came of a call."""

@@ -90,6 +90,11 @@ def list_programs() -> list[str]:
     return list(_load_tables()[0])
 
 
+def is_role(role: str) -> bool:
+    """Return whether there is such a role."""
+    return role in _load_tables()[2]
+
+
 def list_role(role: str) -> list[str]:
     """Return the names of the programs that have a role, in the order of the record."""
     return _load_tables()[2][role]
@@ -144,6 +149,11 @@ def list_checks() -> list[dict[str, str]]:
     return checks
 
 
+def find_page_check() -> str:
+    """Return the command that asks a server for the status of a page; `{}` stands for its address."""
+    return next(row["page"] for row in list_checks() if "page" in row)
+
+
 def find_variable_kind(name: str) -> str:
     """Return what the value of a variable is to the programs that read it, such as `command`; empty if unknown."""
     kind: str = _load_compiled().VARIABLES.get(name, "")
@@ -166,6 +176,12 @@ def find_suffix_program(suffix: str) -> str:
     """Return the program that runs files with this ending (`.py`); empty if there is none."""
     program: str = _load_compiled().SUFFIXES.get(suffix, {}).get("program", "")
     return program
+
+
+def find_parse_command(suffix: str) -> str:
+    """Return the command that parses a file with this ending without any project; `{}` stands for the file."""
+    command: str = _load_compiled().SUFFIXES.get(suffix, {}).get("parse", "")
+    return command
 
 
 def find_language(program: str, suffix: str = "") -> str:

@@ -170,8 +170,8 @@ def _render_commands(
         line = f"{{ {', '.join(parts)} }},"
         if rows or command.command_at is not None:
             yield f"    {line}"
-        elif kind == "write" or command.changing:
-            hint = f"  # changes something with {' '.join(command.changing)}" if kind != "write" else ""
+        elif kind != "read" or command.changing:
+            hint = f"  # changes something with {' '.join(command.changing)}" if command.changing else ""
             yield f'    # {{ {", ".join(parts)}, does = "…" }},{hint}'
         else:
             yield f"    # {line}  # {'changes nothing' if command.kind else 'seems to change nothing'}"

@@ -65,15 +65,22 @@ def _lint_entry(entry: Record, effects: Collection[str]) -> Iterator[str]:
 
 
 def _lint_rows(rows: list[Record]) -> Iterator[str]:
-    """Yield the rows that never apply, because an earlier one always does, or that say the same again."""
+    """Yield the rows that never apply, because earlier ones always do, or that say the same again."""
     has_unconditional_row = False
+    # Conditions under which an earlier row surely applies, and those that follow with `else` do not.
+    covered: set[str] = set()
     for index, row in enumerate(rows):
+        conditions = set(row.get("when", "").split())
         if has_unconditional_row and row.get("else"):
             yield f"`{row['does']}` is never reached: an earlier row always applies"
         elif row in rows[:index]:
             yield f"`{row['does']}` is listed twice with the same conditions"
+        elif row.get("else") and conditions and conditions <= covered:
+            yield f"`{row['does']}` is never reached: earlier rows apply under the same conditions"
         is_certain = "on" not in row or row.get("always", False)
-        has_unconditional_row = has_unconditional_row or (is_certain and not {"when", "unless"} & row.keys())
+        if is_certain and "unless" not in row:
+            has_unconditional_row = has_unconditional_row or not conditions
+            covered |= conditions
 
 
 def _lint_commands(name: str, record: Record) -> Iterator[str]:

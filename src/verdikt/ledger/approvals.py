@@ -49,6 +49,7 @@ _UNREADABLE = "what this would run or push cannot be told in full, so no person 
 _USED = "approval {id} was used already"
 
 GO_ON = "go on with something else, or make exactly this call again to see whether it was answered"
+GO_ON_WITHOUT = "go on with something else; this call stays blocked until the machine is enrolled at a service"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +30,8 @@ from verdikt.observe.crash_log import record_crash
 
 # The policy and what decides by it are half of what a relay loads, and a client that connects needs neither.
 if TYPE_CHECKING:
-    from verdikt.daemon.cache import PolicyCache
     from verdikt.govern import Governance
+    from verdikt.mcp.governance_loader import GovernanceLoader
 
 HOST = "mcp"
 """The host of an action that only the relay has seen."""
@@ -80,7 +79,7 @@ class CallGovernor:
         home = get_data_directory(env)
         self.store = FileStore(home, self.clock, load_projections(), group_commit=self._group_commit)
         self._loading = threading.Lock()
-        self._governance: Governance | None = None
+        self._loader: GovernanceLoader | None = None
         self._unsynced: list[tuple[LogFile, int]] = []
         self.session_id = f"mcp-{server}-{secrets.token_hex(8)}"
 
@@ -143,7 +142,9 @@ class CallGovernor:
             # The text of a foreign exception may quote a secret, so only its type is shown.
             message = str(error) if isinstance(error, VerdiktError) else type(error).__name__
             return CallDecision(decision=HostDecision.block(f"blocked: no decision could be made ({message})"))
-        host_decision = HostDecision.from_verdict(decision.verdict, warnings=decision.warnings)
+        host_decision = HostDecision.from_verdict(
+            decision.verdict, warnings=decision.warnings, awaited_approval=decision.awaited_approval
+        )
         return CallDecision(decision=host_decision, log_positions=log_positions)
 
     def sync_decision(self, log_positions: LogPositions) -> bool:
@@ -172,12 +173,13 @@ class CallGovernor:
     @property
     def has_feedback(self) -> bool:
         """Whether the policy may have something to say about a result, so that the client must wait for it."""
-        return self._governance is not None and self._governance.guidance_hooks is not None
+        return self._last_governance is not None and self._last_governance.guidance_hooks is not None
 
     def record_outcome(self, action: Action, outcome: Outcome) -> str:
         """Record what came of a call; return what the agent should know now. Never raises."""
         try:
-            answer = self._load_governance().after(action, outcome)
+            # By the policy that decided: one that changed meanwhile counts from the next call on.
+            answer = (self._last_governance or self._load_governance()).after(action, outcome)
             return HostDecision.from_answer(answer).context
         except Exception as error:
             record_crash(self.data_directory, "mcp.after", error)
@@ -231,17 +233,12 @@ class CallGovernor:
 
     def _load_governance(self) -> Governance:
         with self._loading:
-            policy = self._policies.load_policy(self.cwd, self._env)
-            if self._governance is None or self._governance.policy is not policy:
-                from verdikt.govern import Governance
+            if self._loader is None:
+                from verdikt.mcp.governance_loader import GovernanceLoader
 
-                self._governance = Governance(
-                    policy, self.store, clock=self.clock, env=self._env, base_directory=self.cwd
-                )
-            return self._governance
+                self._loader = GovernanceLoader(self.store, self.clock, self._env, self.cwd)
+            return self._loader.load()
 
-    @cached_property
-    def _policies(self) -> PolicyCache:
-        from verdikt.daemon.cache import PolicyCache
-
-        return PolicyCache(self.clock)
+    @property
+    def _last_governance(self) -> Governance | None:
+        return self._loader.last if self._loader is not None else None

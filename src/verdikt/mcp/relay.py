@@ -7,7 +7,7 @@ until they are sent. The relay passes on what it does not decide about, so that 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from verdikt.hosts.host_decision import TEXT_MARK, HostDecision
@@ -50,7 +50,10 @@ class Relay:
         *,
         trust_first: bool = False,
         sealer: StateSealer | None = None,
+        prepare_calls: Callable[[], object] | None = None,
     ) -> None:
+        """Relay one conversation; `prepare_calls` loads what only calls need, once the client has its list of tools."""
+        self._prepare_calls = prepare_calls
         self._governor = governor
         self._pins = pins
         self._trust_first = trust_first
@@ -146,7 +149,9 @@ class Relay:
             return Reaction(to_client=[build_error(message.id, error.code, str(error))])
         if pending.message.method == "tools/list":
             screened = screen_tools(message, pending.message, self._governor, self._pins, trust_first=self._trust_first)
-            return Reaction(to_client=[screened])
+            # Not sooner: on a busy machine it would hold up the connection. A call that comes first loads it itself.
+            prepare, self._prepare_calls = self._prepare_calls, None
+            return Reaction(to_client=[screened], deferred=prepare)
         if pending.action is not None:
             return self._finish_call(message, pending)
         if pending.message.method == "initialize":

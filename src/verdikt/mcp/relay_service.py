@@ -2,7 +2,9 @@
 
 import gc
 import os
-import threading
+from contextlib import suppress
+from ctypes import CDLL
+from functools import partial
 
 from verdikt.mcp.call_governor import CallGovernor
 from verdikt.mcp.pin_store import ServerPins
@@ -12,10 +14,23 @@ GC_THRESHOLDS = (20_000, 20, 20)
 """How many objects may be made before garbage is looked for: a decision makes thousands, and leaves none in cycles."""
 
 
+KEPT_BYTES = 32 * 1024 * 1024
+"""How much freed memory the process keeps: a message of megabytes is copied several times, each time into new pages
+if the ones before were given back."""
+
+# The numbers of `mallopt(3)`.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+
+
 def settle_memory() -> None:
-    """Leave what was made at the start out of every later search for garbage."""
+    """Leave what was made at the start out of every later search for garbage, and keep the memory of long messages."""
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
+    # Linux with glibc alone has it; elsewhere a long message only takes longer.
+    with suppress(OSError, AttributeError, TypeError):
+        allocator = CDLL(None)
+        for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
+            allocator.mallopt(option, KEPT_BYTES)
 
 
 def _warm_up(governor: CallGovernor) -> None:
@@ -27,6 +42,5 @@ def create_relay(name: str, identity: tuple[str, ...], *, trust_first: bool) -> 
     """Return a relay for one connection to a server, with the policy in force here."""
     # A copy: `os.environ` encodes and decodes at every look, and a decision takes thirty of them.
     governor = CallGovernor(name, cwd=os.getcwd(), env=dict(os.environ))
-    # A client connects and lists the tools meanwhile; its first call waits for the rest, if there is any.
-    threading.Thread(target=_warm_up, args=(governor,), name="mcp-policy", daemon=True).start()
-    return Relay(governor, ServerPins(governor.data_directory, name, identity), trust_first=trust_first)
+    pins = ServerPins(governor.data_directory, name, identity)
+    return Relay(governor, pins, trust_first=trust_first, prepare_calls=partial(_warm_up, governor))

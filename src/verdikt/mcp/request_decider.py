@@ -17,13 +17,13 @@ from verdikt.mcp.protocol_era import is_modern
 from verdikt.mcp.question import QUESTION_KEY, build_question, is_allowed
 from verdikt.mcp.reaction import PendingRequest, Reaction
 from verdikt.mcp.request_review import (
+    THIS_CLIENT,
     RequestReview,
     digest_call,
     explain_pin,
     explain_rejection,
     explain_swap,
     is_new_tool,
-    refuse_unasked,
     require_acceptance,
     restore_params,
 )
@@ -147,7 +147,7 @@ class RequestDecider:
         """
         message = review.message
         if not self._conversation.can_ask(message):
-            return refuse_request(message, refuse_unasked(decision))
+            return refuse_request(message, decision.refuse_ask(THIS_CLIENT))
         question = build_question(decision.reason, review.what, review.render_subject())
         if is_modern(message):
             return self._conversation.ask_in_result(message, question, build_call_state(review))

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from verdikt.mcp.message import Message
     from verdikt.mcp.tool_pin import ToolPin
 
+THIS_CLIENT = "through this client"
+"""Where a person would be asked, in the words of a refusal."""
+
 WISH_REJECTED = "a person was asked about what the server wants and did not allow it"
 
 _MAX_OUTPUT_LENGTH = 1024 * 1024
@@ -94,12 +97,6 @@ def explain_rejection(server: str, tool: str) -> str:
         f"blocked (pin): a person was asked about `{tool}` of the server `{server}`, and said no\n"
         f"Instead: do it another way; `verdikt mcp pins accept {server} {tool}` is for the person"
     )
-
-
-def refuse_unasked(decision: HostDecision) -> HostDecision:
-    """Return the block for an ask that no person can be shown."""
-    note = "No person can be asked through this client, so this counts as a block."
-    return HostDecision(kind=VerdictKind.BLOCK, reason=f"{decision.reason}\n{note}", context=decision.context)
 
 
 def explain_wish(server: str, method: str) -> str:

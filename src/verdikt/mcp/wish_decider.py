@@ -13,7 +13,7 @@ from verdikt.mcp.message import REFUSED, Message, build_error, build_result
 from verdikt.mcp.protocol_era import is_modern
 from verdikt.mcp.question import build_question
 from verdikt.mcp.reaction import PendingRequest, Reaction
-from verdikt.mcp.request_review import WISH_REJECTED, RequestReview, explain_wish, refuse_unasked, shorten_json
+from verdikt.mcp.request_review import THIS_CLIENT, WISH_REJECTED, RequestReview, explain_wish, shorten_json
 from verdikt.mcp.server_wish import decide_wish, decide_wishes
 from verdikt.model.action import Action, Outcome
 from verdikt.model.verdict import VerdictKind
@@ -38,7 +38,7 @@ class WishDecider:
         if decision.kind is not VerdictKind.ASK:
             return self._pass_wish(message, action)
         if not self._conversation.can_ask():
-            return _refuse_wish(message, refuse_unasked(decision).full_text)
+            return _refuse_wish(message, decision.refuse_ask(THIS_CLIENT).full_text)
 
         def settle_wish(allowed: bool) -> Reaction:
             is_recorded = self._governor.record_answer(action, allowed=allowed)
@@ -72,7 +72,7 @@ class WishDecider:
             return Reaction(to_client=[message.replace_result(approved)])
         # A client of the old era knows no such result, whatever it can show to a person.
         if not is_modern(pending.message) or not self._conversation.can_ask(pending.message):
-            return refuse_request(pending.message, refuse_unasked(decision))
+            return refuse_request(pending.message, decision.refuse_ask(THIS_CLIENT))
         methods = ", ".join(dict.fromkeys(method for method, _ in asks.values()))
         shortened = shorten_json(result.get("inputRequests"))
         question = build_question(explain_wish(self._governor.server, methods), methods, shortened)

@@ -219,6 +219,14 @@ def _summarize_posture(body: Mapping[str, Any]) -> str:
     return f"{body.get('before', '')} → {after} {body.get('reason', '')}"
 
 
+_APPROVAL_ENDS = {
+    "used": "used",
+    "terminal": "ended at the terminal",
+    "policy": "ended, because the policy changed",
+}
+"""How a request ended → in words."""
+
+
 def _summarize_approval(body: Mapping[str, Any]) -> str:
     """Return a question to people away from the terminal, its answer, or its end."""
     answer, request = body.get("approval"), body.get("request")
@@ -232,8 +240,7 @@ def _summarize_approval(body: Mapping[str, Any]) -> str:
         return f"approval {request.get('id', '')} asked for, digest {str(request.get('digest', ''))[:12]}"
     if "repeated" in body:
         return f"approval {body.get('id', '')} waited for again"
-    word = "used" if body.get("closed") == "used" else "ended at the terminal"
-    return f"approval {body.get('id', '')} {word}"
+    return f"approval {body.get('id', '')} {_APPROVAL_ENDS.get(str(body.get('closed')), 'ended')}"
 
 
 def _summarize_answer(body: Mapping[str, Any]) -> str:

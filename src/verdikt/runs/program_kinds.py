@@ -4,7 +4,7 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from verdikt.knowledge import find_record, find_role, find_task, find_task_words, resolve_alias
+from verdikt.knowledge import Record, find_record, find_role, find_task, find_task_words, resolve_alias
 from verdikt.model.lazy_regex import compile_lazily
 
 _TEST_WORD = compile_lazily(r"(?:^|[:_.-])(?:unit|e2e|integration)?-?(?:tests?|specs?|check)(?:$|[:_.-])")
@@ -18,12 +18,8 @@ _SCRIPT_HOLDERS = find_role("package_script")
 _PROJECT_WRAPPERS = find_role("project_wrapper")
 _TYPE_CHECKERS = find_role("type_checker")
 
-_DRY_RUN_FLAGS = frozenset(
-    "--collect-only --co --version --help -h --listTests --list -list --no-run --show-only --dry-run --just-print"
-    " -DskipTests"
-    " -Dmaven.test.skip=true --fixtures --markers --setup-plan --setup-only --passWithNoTests --exit-zero --list-tests"
-    " --no-fail --exit-0 --noop --recon".split()
-)
+_ANY_PROGRAM = "*"
+_DRY_RUN_FLAGS = find_task_words(_ANY_PROGRAM, "dry")
 
 
 def classify_run(argv: Sequence[str]) -> str:
@@ -115,6 +111,29 @@ def is_type_check(argv: Sequence[str]) -> bool:
     return any(name in _TYPE_CHECKERS or _TYPE_CHECK_TASK.match(name) for name in names)
 
 
+_INSTALL_HANDLER = "package.install"
+_INSTALL_EFFECTS = frozenset(("pkg.install", "pkg.system", "pkg.foreign"))
+_CONDITION_SIGN = compile_lazily(r"[\s=|+!]+")
+
+
+def installs_packages(argv: Sequence[str]) -> bool:
+    """Return whether a program's record says that it installs packages with these words."""
+    name, *words = normalize_argv(argv) or ("",)
+    operands = [word for word in words if word[:1] != "-"]
+    entry: Record = find_record(name) or {}
+    while commands := entry.get("commands"):
+        depth = next((n for n in range(len(operands[:4]), 0, -1) if " ".join(operands[:n]) in commands), 0)
+        if not depth:
+            break
+        entry, operands = commands[" ".join(operands[:depth])], operands[depth:]
+    # A condition holds where it names one of the words: `0=install`, `-S`.
+    return entry.get("handler") == _INSTALL_HANDLER or any(
+        row["does"] in _INSTALL_EFFECTS
+        and ("when" not in row or not set(_CONDITION_SIGN.split(row["when"])).isdisjoint(words))
+        for row in entry.get("effects", ())
+    )
+
+
 def is_dry_run(argv: Sequence[str]) -> bool:
     """Return whether a flag makes the program do less than its name says: list tests, print help, ignore failures."""
     name = resolve_program_name(argv[0]) if argv else ""
@@ -128,13 +147,7 @@ def is_dry_run(argv: Sequence[str]) -> bool:
     )
 
 
-_SELECTION_FLAGS = frozenset(
-    "-k -m -t -R -E -run --run --lf --last-failed --sw --stepwise --nf --testNamePattern --testPathPattern --tests"
-    " --filter --only --grep -g"
-    " --onlyChanged --changedSince --related --findRelatedTests --bail-on-first -Dtest -Dit.test --lib --bin --doc"
-    " --test --example --deselect"
-    " --exclude --ignore --spec --shard".split()
-)
+_SELECTION_FLAGS = find_task_words(_ANY_PROGRAM, "parts")
 _FULL_SUITE_PATHS = frozenset(
     ". ./... ./ tests tests/ test test/ spec spec/ src src/ __tests__ all //... discover".split()
 )
@@ -150,11 +163,12 @@ def is_partial_test_run(argv: Sequence[str]) -> bool:
     # A runtime such as bun has a test runner of its own, with options of its own.
     runs_named_tasks = name in _TASK_RUNNERS or (name in _SCRIPT_HOLDERS and "code" not in (find_record(name) or {}))
     kinds = find_task(name)["kinds"]
+    selection_flags = _SELECTION_FLAGS | find_task_words(name, "parts")
     for word in arguments:
         flag = word.partition("=")[0]
         # Of node `--test` is what makes it a test runner.
         is_other_flag = flag in kinds or (runs_named_tasks and flag in ("-m", "-t", "-R", "-g"))
-        if flag in _SELECTION_FLAGS and not is_other_flag:
+        if flag in selection_flags and not is_other_flag:
             return True
         if not word.startswith("-") and word not in _FULL_SUITE_PATHS and _TEST_PATH.search(word):
             return True

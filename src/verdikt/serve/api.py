@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import PlainTextResponse, Response
 
+from verdikt.errors import ServiceError
 from verdikt.ledger.chain_verifier import verify_chain
 from verdikt.model.entry import unseal_line
 from verdikt.serve.approval_api import APPROVAL_ROUTES
 from verdikt.serve.exports import EXPORT_ROUTES
 from verdikt.serve.fleet_api import FLEET_ROUTES
+from verdikt.serve.jobs import JobQueue
 from verdikt.serve.machine_api import MACHINE_ROUTES
 from verdikt.serve.notification_api import NOTIFICATION_ROUTES
 from verdikt.serve.openapi import build_openapi
@@ -159,8 +162,13 @@ def read_openapi(_: ApiCall) -> Any:
 
 
 def read_metrics(call: ApiCall) -> Response:
-    """Return counters for Prometheus."""
-    return PlainTextResponse(call.service.metrics.render(), media_type="text/plain; version=0.0.4")
+    """Return counters for Prometheus, and how many jobs no worker does, as far as the database answers."""
+    gauges: dict[str, float] = {}
+    # The counters of a process whose database is gone are wanted most.
+    with suppress(ServiceError):
+        due, given_up = JobQueue(call.service.store.database).count_stuck(call.service.clock.now())
+        gauges = {"verdikt_jobs_due": due, "verdikt_jobs_given_up": given_up}
+    return PlainTextResponse(call.service.metrics.render(gauges), media_type="text/plain; version=0.0.4")
 
 
 def read_health(_: ApiCall) -> Any:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from verdikt.serve.people import Person
 
+_NO_SERVICE = "no group can be asked: this machine sends to no service (`verdikt ship enrol URL`)"
+
 QUICK_SECONDS = 2
 """A vote that comes faster than this after the request is marked: it was hardly read."""
 
@@ -77,6 +79,8 @@ def describe_approval(row: RowMapping, votes: Sequence[RowMapping], person: Pers
         person=person.id, name="", approved=True, is_owner=is_owner, groups=list_voting_groups(person), is_strong=True
     )
     refusals = [find_vote_problem(need, own_vote) for need in needs]
+    if any(need.group for need in needs) and not document["machine"].get("service"):
+        refusals = [_NO_SERVICE] * len(needs)
     has_voted = any(vote.person == person.id for vote in cast_votes)
     names = ("id", "request", "session", "seq", "digest", "rule", "reason", "summary", "shape", "risk", "state")
     times = ("calls", "asked", "expires", "decided", "not_after", "closed")

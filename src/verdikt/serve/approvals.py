@@ -289,6 +289,8 @@ class Approvals:
             raise VoteRefused("this is not the approval that you were shown; load the page again")
         if row["state"] == ApprovalState.WAITING and now >= row["expires"]:
             raise VoteRefused("this approval has expired")
+        if row["state"] == ApprovalState.CANCELLED:
+            raise VoteRefused("this is no longer asked: it was answered at the terminal, or the policy has changed")
         if row["state"] != ApprovalState.WAITING:
             raise VoteRefused(f"this approval is {row['state']} already")
 

@@ -80,6 +80,14 @@ class JobQueue:
         with self._database.begin_write() as connection:
             connection.execute(update(table).where(table.c.id == job.id, table.c.tries == job.tries).values(**changes))
 
+    def count_stuck(self, now: float) -> tuple[int, int]:
+        """Return how many jobs are due and in no worker's hands, and how many are not tried again."""
+        table, time = schema.job, int(now * _MICROSECONDS)
+        due = select(func.count()).where(table.c.run_at <= time, table.c.locked_until <= time)
+        given_up = select(func.count()).where(table.c.locked_until == _NEVER)
+        with self._database.begin_read() as connection:
+            return connection.execute(due).scalar_one(), connection.execute(given_up).scalar_one()
+
     def has_kind(self, organisation: int, kind: str) -> bool:
         """Return whether an organisation has a job of a kind, due or not."""
         table = schema.job

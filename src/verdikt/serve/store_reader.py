@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import zstandard
-from sqlalchemy import func, select, text
+from sqlalchemy import case, func, or_, select, text
 
 from verdikt.model.chain_head import ChainHead
+from verdikt.model.session_state import CANARY_SESSION
 from verdikt.serve import schema
 from verdikt.serve.entry_search import (
     EntryPage,
@@ -97,6 +98,9 @@ class StoreReader:
             .group_by(chains.c.machine)
             .subquery()
         )
+        # What the lists show to which the numbers link.
+        is_canary, passed_canaries = chains.c.session == CANARY_SESSION, chains.c.decisions - chains.c.blocks
+        is_listed = or_(~is_canary, passed_canaries > 0)
         query = (
             select(
                 machines.c.id,
@@ -108,8 +112,8 @@ class StoreReader:
                 func.max(chains.c.received).label("received"),
                 machines.c.version,
                 machines.c.team,
-                func.count(chains.c.id).label("sessions"),
-                func.coalesce(func.sum(chains.c.seq), 0).label("entries"),
+                func.coalesce(func.sum(case((is_listed, 1), else_=0)), 0).label("sessions"),
+                func.coalesce(func.sum(case((is_canary, passed_canaries), else_=chains.c.seq)), 0).label("entries"),
                 func.coalesce(func.max(fork_counts.c.count), 0).label("forks"),
             )
             .outerjoin(chains, chains.c.machine == machines.c.id)

@@ -2,6 +2,7 @@
 
 import re
 
+from verdikt.knowledge import list_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.command_call import CommandCall
@@ -13,6 +14,7 @@ _STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
 # These look at a program in which what stands between quotes is blank.
 _SYSTEM_CALL = compile_lazily(r"\bsystem[ \t]*\((?P<expression>[^;{}\n]*)")
 _PRINT_PIPE = compile_lazily(r'\|&?[ \t]*(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+))*)')
+_CONNECTOR = list_role("raw_connection")[0]
 _GETLINE_PIPE = compile_lazily(r'(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+(?![\w$])))*)[ \t]*\|&?[ \t]*getline')
 # A file is a string, a name, or a concatenation between parentheses.
 _FILE = r'(?P<expression>"[ ]*"|\([^()]*\)|[A-Za-z_]\w*(?:\["[ ]*"\])?)'
@@ -90,7 +92,9 @@ def _trace_connections(call: CommandCall, program: str, blank: str, variables: d
         target = _evaluate_concatenation(program[slice(*match.span("expression"))], variables)
         if connection := _CONNECTION.match(target):
             # To the dataflow a connection of gawk is what netcat makes of the same two words.
-            call.walk_shell_text(f"nc {connection['host']} {connection['port']}", inherit_stdin=False, repeated=True)
+            call.walk_shell_text(
+                f"{_CONNECTOR} {connection['host']} {connection['port']}", inherit_stdin=False, repeated=True
+            )
         elif _SHELL_PIPE.match(target):
             text = _evaluate_concatenation(program[slice(*match.span("text"))], variables)
             call.walk_shell_text(text, inherit_stdin=False, repeated=True)

@@ -28,8 +28,11 @@ _ARITHMETIC_ASSIGNMENT = compile_lazily(
 
 # A cheap test on the whole text: most texts cannot run a file that they write, and then writes need not be traced.
 _COMMAND_SEPARATOR = compile_lazily(r"[;|&\n]")
+_FILE_RUNNERS = sorted(
+    set().union(*map(find_role, ("code_runner", "task_runner", "package_script", "argument_feeder"))) - {"."}
+)
 _FILE_EXECUTION = compile_lazily(
-    r"sh\b|source|python|node|perl|ruby|php|lua|make|npm|yarn|bun|just|eval|chmod|exec|<|[;|&({\s][.~/$`\"']"
+    rf"sh\b|{'|'.join(_FILE_RUNNERS)}|\b(?:{'|'.join(sorted(find_role('job_queue')))})\b|chmod|<|[;|&({{\s][.~/$`\"']"
 )
 
 _OUTERMOST_FRAME = Frame()
@@ -73,7 +76,7 @@ class CommandWalker(Expander):
         self.codes: list[Code] = []
         self.descriptor_sources: dict[str, int] = {}  # open descriptors → the commands whose output they read
         self.input_source: int | None = None  # the command behind the descriptor that was just made standard input
-        self.descriptors: dict[str, Word] = {}  # open descriptors → the files that they read
+        self.descriptors: dict[str, Word] = {}  # open descriptors → the files that they read or write
         self.shell_inputs: dict[str, CommandCall] = {}  # pipes and descriptors → the shells that run what comes in
         self.copied_paths: dict[str, str] = {}  # copies of files that existed before → those files
         self.copied_sources: dict[str, int] = {}  # files of unknown contents → the commands that wrote them

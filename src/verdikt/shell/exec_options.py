@@ -1,6 +1,7 @@
 """Programs that an option, a line of input or an address can make run a command, though they are no wrappers."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from shlex import quote
 
@@ -8,8 +9,9 @@ from verdikt.knowledge import find_role, find_variable_kind
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
+from verdikt.shell.option_parser import parse_permuted_options
 from verdikt.shell.redirection import read_contents
-from verdikt.shell.runner import find_runner
+from verdikt.shell.runner import ExecOption, Runner, find_runner
 
 _EDITORS = find_role("vim_editor")
 _LINE_OPTIONS = frozenset(
@@ -42,24 +44,41 @@ def trace_exec_options(call: CommandCall) -> None:
     """Walk the commands that a program's options make it run."""
     words = call.words
     runner = find_runner(call.name)
-    if runner is not None and runner.option_variable:
+    if runner is None:
+        return
+    if runner.option_variable:
         words = [*words, *_list_variable_words(call, runner.option_variable)]
-    for row in runner.exec_options if runner is not None else ():
+    for row, text in iter_exec_values(runner, words):
+        if row.in_file:
+            _trace_settings_file(call, text, row.prefix)
+        elif row.language:
+            call.record_code(row.language, text)
+            trace_shell_calls(call, row.language, text)
+        else:
+            call.walk_shell_text(text, inherit_stdin=False)
+
+
+def iter_exec_values(runner: Runner, words: list[Word]) -> Iterator[tuple[ExecOption, str]]:
+    """Yield the options whose value is a command, each with what it runs, or with the file that tells it."""
+    for row in _select_exec_options(runner, words):
         names = row.options.split()
         for place in range(1, len(words)):
             value = _get_option_value(words, place, names)
-            if row.in_file and value is not None:
-                _trace_settings_file(call, value, row.prefix)
+            if value is None:
                 continue
-            prefix = _find_prefix(value, row.prefix) if value is not None else None
-            if value is None or prefix is None:
-                continue
-            text = value[len(prefix) :]
-            if row.language:
-                call.record_code(row.language, text)
-                trace_shell_calls(call, row.language, text)
-            else:
-                call.walk_shell_text(text, inherit_stdin=False)
+            prefix = "" if row.in_file else _find_prefix(value, row.prefix)
+            if prefix is not None:
+                yield row, value[len(prefix) :]
+
+
+def _select_exec_options(runner: Runner, words: list[Word]) -> Iterator[ExecOption]:
+    """Yield the options of the program, and those of each command whose words are there, wherever they stand."""
+    yield from runner.exec_options
+    if runner.command_exec_options:
+        texts = {word.text for word in words[1:]}
+        for command_words, rows in runner.command_exec_options:
+            if command_words <= texts:
+                yield from rows
 
 
 def _trace_settings_file(call: CommandCall, path: str, prefixes: str) -> None:
@@ -95,7 +114,10 @@ def has_no_exec_option(words: list[Word]) -> bool:
 @lru_cache(maxsize=512)
 def _list_option_prefixes(name: str) -> tuple[str, ...]:
     runner = find_runner(name)
-    return tuple(option for row in runner.exec_options for option in row.options.split()) if runner is not None else ()
+    if runner is None:
+        return ()
+    rows = [*runner.exec_options, *(row for _, rows in runner.command_exec_options for row in rows)]
+    return tuple(option for row in rows for option in row.options.split())
 
 
 def _get_option_value(words: list[Word], place: int, names: list[str]) -> str | None:
@@ -175,9 +197,14 @@ def trace_socat(call: CommandCall) -> str | None:
 
 
 def trace_queued_input(call: CommandCall) -> str | None:
-    """Walk the input of `at` and `batch`, which run it later."""
-    if call.frame.stdin is not None and not any(word.text in ("-l", "-d", "-r", "-c") for word in call.words[1:]):
-        call.walk_shell_text(call.frame.stdin, inherit_stdin=False)
+    """Walk the input of `at` and `batch`, or the file that they are given, which they run later."""
+    options, _ = parse_permuted_options(call.words, 1, call.valued_options)
+    if any(option in ("-l", "-d", "-r", "-c") for option, _ in options):
+        return None
+    file = next((value for option, value in options if option == "-f" and value is not None), None)
+    text = call.frame.stdin if file is None else read_contents(call.walker, file, call.scope)
+    if text is not None:
+        call.walk_shell_text(text, inherit_stdin=False)
     return None
 
 

@@ -10,7 +10,7 @@ from verdikt.shell.redirection import STDIN_NAMES, find_written_file, resolve_pa
 
 _SAVING_DOWNLOADERS = find_role("saving_downloader")
 # A copy of a program keeps its abilities under a name that no rule knows.
-_PROGRAM_DIRECTORIES = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/")
+PROGRAM_DIRECTORIES = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/")
 
 
 def trace_copy(call: CommandCall) -> str | None:
@@ -20,7 +20,7 @@ def trace_copy(call: CommandCall) -> str | None:
     options, words = parse_permuted_options(call.words, 1, call.valued_options)
     if len(words) != 2 or any(option in ("-t", "--target-directory") for option, _ in options):
         return None
-    if words[0].text.startswith(_PROGRAM_DIRECTORIES) and words[1].is_known:
+    if words[0].text.startswith(PROGRAM_DIRECTORIES) and words[1].is_known:
         # `cp /bin/rm x; ./x file` is followed like an alias of `rm`.
         call.walker.has_replacements = True
         target = words[1].text

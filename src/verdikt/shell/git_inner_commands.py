@@ -1,7 +1,10 @@
 """Commands that git runs: aliases, pagers, editors, filters, `rebase --exec`, `bisect run`."""
 
 import re
+from collections.abc import Sequence
+from functools import cache
 
+from verdikt.knowledge import find_record, find_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
@@ -18,97 +21,42 @@ _COMMAND_SETTING = compile_lazily(
     r"|interactive\.difffilter|uploadpack\.packobjectshook|trailer\..+\.(?:cmd|command)|man\..+\.cmd|instaweb\.\w+",
     re.IGNORECASE,
 )
-_INERT_SETTING_VALUES = frozenset(
-    (
-        "",
-        "true",
-        "false",
-        "0",
-        "1",
-        "yes",
-        "no",
-        "store",
-        "cache",
-        "osxkeychain",
-        "manager",
-        "libsecret",
-        "wincred",
-        "cat",
-    )
+_INERT_SETTING_VALUES = find_role("concatenator").union(
+    ["", *"true false 0 1 yes no store cache osxkeychain manager libsecret wincred".split()]
 )
-_COMMAND_OPTIONS = {
-    "rebase": "-x --exec",
-    "difftool": "-x --extcmd",
-    "grep": "-O --open-files-in-pager",
-    "archive": "--exec",
-    "fetch": "--upload-pack",
-    "pull": "--upload-pack",
-    "clone": "-u --upload-pack",
-    "ls-remote": "--upload-pack --exec",
-    "fetch-pack": "--exec --upload-pack",
-    "push": "--receive-pack --exec",
-    "send-pack": "--receive-pack --exec",
-    "send-email": "--to-cmd --cc-cmd --header-cmd --sendmail-cmd",
-    "filter-branch": (
-        "--env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter --tag-name-filter "
-        "--setup"
-    ),
-}
-"""Subcommands with options whose value is a command."""
-
-
-_INERT_SUBCOMMANDS = frozenset(
-    (
-        "status",
-        "log",
-        "diff",
-        "add",
-        "commit",
-        "show",
-        "branch",
-        "checkout",
-        "switch",
-        "restore",
-        "stash",
-        "reset",
-        "merge",
-    )
-) | {
-    "rev-parse",
-    "tag",
-    "blame",
-    "remote",
-    "rm",
-    "mv",
-    "init",
-    "clean",
-    "describe",
-    "cherry-pick",
-    "revert",
-    "worktree",
-    "reflog",
-}
-"""Subcommands that run nothing named by their words."""
+_NESTING_SUBCOMMANDS = frozenset(("config", "bisect", "submodule", "filter-repo"))
+"""Subcommands that have commands or code among their operands, or in options of any name."""
 _MIN_ABBREVIATION = len("--e")
 """git accepts the beginning of a long option, if only one has it: of `push`, `--e` is `--exec`."""
 
 
-def is_inert_subcommand(subcommand: str, words: list[Word]) -> bool:
-    """Whether a subcommand with these words runs nothing that they name."""
-    return subcommand in _INERT_SUBCOMMANDS or (
-        subcommand in _COMMAND_OPTIONS and not _names_command(_COMMAND_OPTIONS[subcommand].split(), words)
-    )
+@cache
+def _load_exec_options() -> dict[str, tuple[str, ...]]:
+    """Return each subcommand that git's record lists → its options whose value is a command."""
+    commands = (find_record("git") or {}).get("commands", {})
+    return {
+        name: tuple(option for row in entry.get("exec", ()) for option in row["options"].split())
+        for name, entry in commands.items()
+    }
 
 
-def _names_command(names: list[str], words: list[Word]) -> bool:
-    """Whether one of the words is an option whose value is a command, or an address that is one."""
+def _runs_nothing(subcommand: str, words: Sequence[Word]) -> bool:
+    """Return whether a subcommand of git's own runs nothing that these words name."""
+    options = _load_exec_options().get(subcommand)
+    if options is None or subcommand in _NESTING_SUBCOMMANDS:
+        return False
+    return not options or not _names_command(options, words)
+
+
+def _names_command(names: Sequence[str], words: Sequence[Word]) -> bool:
+    """Return whether one of the words is an option whose value is a command, or an address that is one."""
     return any(
         word.text.startswith("ext::") or (word.text[:1] == "-" and _match_option(names, word.text) is not None)
         for word in words
     )
 
 
-def _match_option(names: list[str], text: str) -> str | None:
+def _match_option(names: Sequence[str], text: str) -> str | None:
     """Return the value in the same word as one of the options, empty if it is the next word; None for other words.
 
     Besides `-x cmd` and `--exec=cmd` that is `-xcmd`, `-yx cmd` and `--exe cmd`.
@@ -124,24 +72,27 @@ def _match_option(names: list[str], text: str) -> str | None:
 
 
 def is_inert_git_command(words: list[Word]) -> bool:
-    """Whether a git command runs nothing that its words name, provided that git has no aliases."""
+    """Return whether a git command runs nothing that its words name, provided that git has no aliases."""
     verb = words[1].text if len(words) > 1 else ""
-    if verb in _INERT_SUBCOMMANDS:
-        return not (verb == "rev-parse" and len(words) == 3 and words[2].text == "--show-toplevel")
-    if verb[:1] in ("-", "") or verb in ("submodule", "filter-repo"):
+    if verb[:1] in ("-", ""):
         return False
-    if verb == "config":
-        return sum(word.text[:1] != "-" or word.text[:1] == "!" for word in words[2:]) < 2
-    if verb == "bisect" and len(words) > 2 and words[2].text == "run":
-        return False
-    return not _names_command(_COMMAND_OPTIONS.get(verb, "").split(), words[2:])
+    if verb in _NESTING_SUBCOMMANDS:
+        if verb == "config":
+            return sum(word.text[:1] != "-" or word.text[:1] == "!" for word in words[2:]) < 2
+        return verb == "bisect" and not (len(words) > 2 and words[2].text == "run")
+    if verb in _load_exec_options():
+        # Where the work tree begins is predicted, for `cd $(git rev-parse --show-toplevel)`.
+        asks_toplevel = verb == "rev-parse" and len(words) == 3 and words[2].text == "--show-toplevel"
+        return not asks_toplevel and _runs_nothing(verb, words[2:])
+    return not _names_command((), words[2:])
 
 
 def trace_git(call: CommandCall) -> str | None:
     """Walk the commands that a git command runs."""
     if [word.text for word in call.words[1:]] == ["rev-parse", "--show-toplevel"]:
         return _predict_toplevel(call)
-    if len(call.words) > 1 and is_inert_subcommand(call.words[1].text, call.words):
+    verb = call.words[1].text if len(call.words) > 1 else ""
+    if _runs_nothing(verb, call.words[2:]) and call.scope.find_alias(f"git {verb}") is None:
         return None
     options, at = parse_options(call.words, 1, call.valued_options)
     for option, value in options:
@@ -242,7 +193,7 @@ def _trace_callbacks(call: CommandCall, words: list[Word]) -> None:
 
 def _trace_subcommand_options(call: CommandCall, subcommand: str, words: list[Word], scope: Scope) -> None:
     """Walk the values of the options that are commands."""
-    names = _COMMAND_OPTIONS.get(subcommand, "").split()
+    names = _load_exec_options().get(subcommand, ())
     for index in range(1, len(words) if names else 0):
         text = words[index].text
         value = _match_option(names, text) if text[:1] == "-" else None

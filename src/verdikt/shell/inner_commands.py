@@ -111,7 +111,8 @@ def _list_tracers(runner: Runner) -> list[CommandTracer]:
     tracers = []
     if runner.shell_lines:
         tracers.append(CommandTracer(exec_options.trace_shell_lines, exec_options.has_no_shell_line))
-    if runner.exec_options:
+    # A function that finds what a program runs reads the options of its commands itself.
+    if runner.exec_options or (runner.command_exec_options and not runner.trace):
         tracers.append(CommandTracer(exec_options.trace_exec_options, exec_options.has_no_exec_option))
     if runner.trace:
         tracers.append(_TRACERS[runner.trace])
@@ -162,7 +163,7 @@ def _has_no_subcommand_row(words: list[Word]) -> bool:
     for word in words:
         # Which word is the command has to be found out only if one of them is the name of one that runs others.
         if word.text in rows or word.text in levels:
-            return find_subcommand_row(words)[0] is None
+            return find_subcommand_row(words, runner)[0] is None
     return True
 
 

@@ -20,6 +20,7 @@ STDIN_NAMES = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
 _CONCATENATORS = find_role("concatenator")
 _DESCRIPTOR_PREFIX = "/dev/fd/"
 _DESCRIPTOR_PREFIXES = (_DESCRIPTOR_PREFIX, "/proc/self/fd/")
+_LAST_STANDARD_DESCRIPTOR = 2
 _FIRST_CHOSEN_DESCRIPTOR = 10
 _WRITE_OPERATORS = frozenset((">", ">>", ">|", "&>", "&>>"))
 # `cat f f >> f` in a loop doubles the file each time.
@@ -44,7 +45,7 @@ def expand_redirects(
                 _open_text(walker, fd, body, scope)
             continue
         first_inner = len(walker.drafts)
-        target = walker.expand_word(raw, scope)
+        op, target = _follow_output(walker, op, walker.expand_word(raw, scope))
         if op == "<&" and (file := walker.descriptors.get(target.text)) is not None:
             # `exec 3<file; bash <&3` reads the file, and `exec 3< <(cmd); bash <&3` what the command prints.
             op, target, source = "<", file, walker.descriptor_sources.get(target.text)
@@ -54,7 +55,7 @@ def expand_redirects(
         elif fd != 0 and op in ("<", "<>") and len(walker.drafts) > first_inner:
             walker.descriptor_sources[str(fd)] = len(walker.drafts) - 1
         redirects.append(Redirect(op, fd, target))
-        if fd != 0 and op in ("<", "<>"):
+        if (fd != 0 and op in ("<", "<>")) or (fd > _LAST_STANDARD_DESCRIPTOR and op in _WRITE_OPERATORS):
             walker.descriptors[str(fd)] = target
         elif fd != 0 and op == "<<<":
             _open_text(walker, fd, target.text + "\n", scope)
@@ -67,6 +68,12 @@ def expand_redirects(
                 # `bash < <(cmd)` reads what the command prints.
                 walker.input_source = len(walker.drafts) - 1
     return tuple(redirects), stdin, replaces_stdin
+
+
+def _follow_output(walker: "CommandWalker", op: str, target: Word) -> tuple[str, Word]:
+    """Return the operator and the file that output goes to by way of a descriptor: `exec 3>file; echo text >&3`."""
+    file = walker.descriptors.get(target.text) if op == ">&" else None
+    return (op, target) if file is None else (">>", file)
 
 
 def _choose_descriptor(walker: "CommandWalker", op: str, fd: int, scope: "Scope") -> tuple[str, int]:

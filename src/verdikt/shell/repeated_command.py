@@ -16,6 +16,8 @@ _MAX_ROOTS = 8
 _WORD_PRINTERS = find_role("word_printer")
 _FILE_WORD_PROGRAMS = find_role("operand_remover") | find_role("shell") | find_role("transparent_wrapper")
 _PARALLEL_PLACEHOLDERS = ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{#}", "{%}")
+_SHOW_OPTIONS = ("--dry-run", "--dryrun")
+_LIST_OPTIONS = ("-a", "--arg-file")
 _LIST_OPERATOR = compile_lazily(r"[|;&]")
 _FIND_WRITE_ACTIONS = frozenset(("-fprint", "-fprint0", "-fprintf", "-fls"))
 _FIND_EXEC_ACTIONS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
@@ -77,16 +79,18 @@ def _fill_word(word: Word, placeholder: str, item: str) -> Word:
 
 def trace_parallel(call: CommandCall) -> str | None:
     """Walk the command of GNU `parallel` for each of its constant arguments or input lines."""
-    at = parse_options(call.words, 1, call.valued_options)[1]
+    options, at = parse_options(call.words, 1, call.valued_options)
+    if any(option in _SHOW_OPTIONS for option, _ in options):
+        return None
     words = call.words[at:]
     separators = [index for index, word in enumerate(words) if word.text in (":::", ":::+", "::::", "::::+")]
     stop = separators[0] if separators else len(words)
     if separators:
         arguments = words[stop + 1 : separators[1] if len(separators) > 1 else None]
-        items = [word.text for word in arguments] if words[stop].text == ":::" else [UNKNOWN]
+        is_file_list = words[stop].text[:4] == "::::"
+        items = _read_lines(call, arguments[:1]) if is_file_list else [word.text for word in arguments]
     else:
-        stdin = call.frame.stdin
-        items = [UNKNOWN] if stdin is None or UNKNOWN in stdin else stdin.splitlines()
+        items = _read_lines(call, [value for option, value in options if option in _LIST_OPTIONS and value is not None])
     text = " ".join(word.text for word in words[:stop])
     for item in items[:_MAX_RUNS]:
         filled_text = text
@@ -97,6 +101,14 @@ def trace_parallel(call: CommandCall) -> str | None:
             call.walk_shell_text(text, repeated=True)
         call.walk_shell_text(filled_text if filled_text != text else f"{text} {item}".strip(), repeated=True)
     return None
+
+
+def _read_lines(call: CommandCall, files: list[Word]) -> list[str]:
+    """Return the lines of a file, or of the input, when they are constant; one unknown line otherwise."""
+    text = (
+        read_contents(call.walker, files[0], call.scope) if files else read_input(call.walker, call.frame, call.scope)
+    )
+    return [UNKNOWN] if text is None or UNKNOWN in text else text.splitlines()
 
 
 def trace_find(call: CommandCall) -> str | None:

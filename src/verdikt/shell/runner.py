@@ -65,6 +65,7 @@ class Runner(NamedTuple):
     commands: CommandLevel | None
     interpreter: Interpreter | None
     exec_options: tuple[ExecOption, ...]
+    command_exec_options: tuple[tuple[frozenset[str], tuple[ExecOption, ...]], ...]  # with the words of the command
     shell_lines: tuple[str, ...]  # prefixes of lines that it hands to a shell, from its arguments or its input
     valued_options: frozenset[str]  # those of the program itself that take the next word as their value
     known_options: frozenset[str]  # those that its record lists for the program itself
@@ -74,7 +75,7 @@ class Runner(NamedTuple):
     @property
     def runs_others(self) -> bool:
         """Whether the program runs other commands or code, by whatever way."""
-        ways = (self.shell_lines, self.exec_options, self.trace)
+        ways = (self.shell_lines, self.exec_options, self.command_exec_options, self.trace)
         return any(ways) or (self.commands, self.interpreter, self.wrapper) != (None, None, None)
 
 
@@ -85,8 +86,11 @@ _ABBREVIATED_KEYS = frozenset("values globals flags options text directory progr
 def find_runner(name: str) -> Runner | None:
     """Return what a program runs; None for a program without a record."""
     record = find_record(name)
-    if record is None:
-        return None
+    return None if record is None else build_runner(record)
+
+
+def build_runner(record: Record) -> Runner:
+    """Return what the program of a record runs."""
     if record.get("abbreviate"):
         record = _add_abbreviations(record, frozenset(_list_long_options(record)))
     valued = f"{record.get('values', '')} {record.get('globals', '')}"
@@ -100,12 +104,23 @@ def find_runner(name: str) -> Runner | None:
         level if level.rows or level.levels else None,
         None if code is None else Interpreter(**code),
         tuple(ExecOption(**row) for row in record.get("exec", ())),
+        tuple(_iter_command_exec_options(record)),
         tuple(record.get("lines", ())),
         frozenset(valued.split()),
         frozenset(f"{record.get('flags', '')} {record.get('glued', '')} {valued}".split()),
         record.get("option_variable", ""),
         record.get("trace", ""),
     )
+
+
+def _iter_command_exec_options(
+    entry: Record, path: str = ""
+) -> Iterator[tuple[frozenset[str], tuple[ExecOption, ...]]]:
+    for name, command in entry.get("commands", {}).items():
+        words = f"{path} {name}".split()
+        if "exec" in command:
+            yield frozenset(words), tuple(ExecOption(**row) for row in command["exec"])
+        yield from _iter_command_exec_options(command, " ".join(words))
 
 
 def _list_long_options(entry: Record) -> Iterator[str]:

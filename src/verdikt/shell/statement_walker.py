@@ -1,5 +1,6 @@
 """Walker of statements: finds the commands they would run, in order."""
 
+from verdikt.knowledge import find_role, list_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import redirection
 from verdikt.shell.command import UNKNOWN
@@ -22,11 +23,11 @@ _LOOP_ASSIGNMENT = compile_lazily(
     r"\b([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\+?="
     r"|\b(?:read|mapfile|readarray|getopts|unset)\b([^\n;|&]{0,200})|\(\(([^)]{0,200})\)\)"
 )
+_CONCATENATOR = list_role("concatenator")[0]
+_LINE_READERS = sorted(find_role("shell") | find_role("argument_feeder") | find_role("operand_remover"))
 # A body that may run the line, or delete what it names; others need not know what the file holds, and each read asks
 # the world.
-_RUNS_LINE = compile_lazily(
-    r"\b(?:eval|sh|bash|source|xargs|rm|rmdir|unlink|shred|truncate)\b|(?:^|[;&|{(]|\bdo\b)\s*[\"']?\$"
-)
+_RUNS_LINE = compile_lazily(rf"\b(?:eval|source|{'|'.join(_LINE_READERS)})\b|(?:^|[;&|{{(]|\bdo\b)\s*[\"']?\$")
 _VARIABLE_NAME = compile_lazily(r"[A-Za-z_]\w*")
 
 
@@ -92,7 +93,7 @@ class StatementWalker(CommandWalker):
         frame.is_captured, frame.stdin, frame.pipe_from, frame.background = opener != ">(", None, None, False
         if text.startswith("<") and not text.startswith(("<<", "<(")):
             # `$(< file)` is bash's short form of `$(cat file)`.
-            text = "cat " + text
+            text = f"{_CONCATENATOR} {text}"
         output = self.walk_text(text, Scope(scope), frame)
         self._current_frame = outer
         if opener in ("<(", ">("):

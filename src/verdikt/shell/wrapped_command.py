@@ -4,7 +4,7 @@ from verdikt.knowledge import find_record, find_role
 from verdikt.shell.command import Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.option_parser import ParsedOptions, parse_options, parse_permuted_options, parse_valued_options
-from verdikt.shell.runner import CommandLevel, Wrapper, find_runner
+from verdikt.shell.runner import CommandLevel, Runner, Wrapper, find_runner
 from verdikt.shell.scope import Scope
 
 _PYTHON_RUNNERS = find_role("python_runner")
@@ -19,13 +19,12 @@ def trace_wrapper(call: CommandCall) -> str | None:
 
 def trace_subcommand(call: CommandCall) -> str | None:
     """Walk the command that a subcommand runs, as `docker exec` does; return its constant output."""
-    row, start = find_subcommand_row(call.words)
+    row, start = find_subcommand_row(call.words, find_runner(call.name))
     return trace_row(call, row, start) if row else None
 
 
-def find_subcommand_row(words: list[Word]) -> tuple[Wrapper | None, int]:
+def find_subcommand_row(words: list[Word], runner: Runner | None) -> tuple[Wrapper | None, int]:
     """Return the row of a program with subcommands, and the index of the subcommand's own words."""
-    runner = find_runner(words[0].text.rsplit("/", 1)[-1])
     level = None if runner is None else runner.commands
     row: Wrapper | None = None
     start = 1

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from verdikt.errors import LedgerError, ServiceError
 from verdikt.ledger.approval_outbox import list_announced, mark_submitted, withdraw_request
+from verdikt.ledger.approval_policy import PolicyWatch
 from verdikt.ledger.approvals import count_calls, describe_request, read_request_state, record_approval
 from verdikt.model.approval import ApprovalState, parse_need
 from verdikt.ship.service_client import Refused
@@ -87,11 +88,16 @@ class ApprovalCourier:
     _submitted: dict[str, int] = field(default_factory=dict)
     """Request → how often its call had been made when the source was told."""
 
+    def __post_init__(self) -> None:
+        self._policies = PolicyWatch(self.store)
+
     def deliver(self, wait_seconds: float = 0.0) -> bool:
         """Send what is asked, take what was answered, report what was used; return whether something still waits."""
         waiting: dict[str, str] = {}
         for id, session in list_announced(self.store.home).items():
             state = read_request_state(self.store, session, id)
+            if state is ApprovalState.WAITING and self._policies.end_outdated(session, id):
+                state = ApprovalState.CANCELLED
             if state is ApprovalState.WAITING and self._submit_request(session, id):
                 waiting[id] = session
             elif state in (ApprovalState.USED, ApprovalState.CANCELLED):
@@ -135,6 +141,7 @@ class ApprovalCourier:
         self.source.report(id, state)
         withdraw_request(self.store.home, id)
         self._submitted.pop(id, None)
+        self._policies.forget(id)
 
     def _take_answer(self, session: str, id: str, answer: Mapping[str, Any], offset: float) -> None:
         """Write an answer into the log after holding it against the request."""

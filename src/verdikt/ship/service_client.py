@@ -76,6 +76,11 @@ class ServiceClient:
             connection.request(method, path, body or None, headers)
             response = connection.getresponse()
             answer = self._read_answer(response)
+        except ssl.SSLCertVerificationError as error:
+            raise Unreachable(
+                f"the certificate of {self._host} is not trusted here: {error.verify_message}; `verdikt ship enrol URL "
+                "--ca FILE` names an authority of your own"
+            ) from error
         except (OSError, http.client.HTTPException) as error:
             raise Unreachable(f"{self._host} does not answer: {error}") from error
         finally:

@@ -17,6 +17,21 @@ def test_show_prints_names_options_and_effects() -> None:
     assert "  does fs.delete.tree, on *, when -r -R --recursive" in result.output.splitlines()
 
 
+def test_show_prints_the_records_of_the_policy_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program of one's own is shown where its policy is in force, beside what verdikt knows of the name."""
+    monkeypatch.chdir(tmp_path)
+    for variable in ("HOME", "XDG_CONFIG_HOME", "VERDIKT_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path / "home"))
+    (tmp_path / "tools.toml").write_text('[[program]]\nnames = "shopctl rm"\ndoes = "cloud.delete on 0 as resource"\n')
+    (tmp_path / "governance.yaml").write_text("profile: standard\nknowledge: [tools.toml]\n")
+
+    own, both = (CliRunner().invoke(command, ["show", name]).output.splitlines() for name in ("shopctl", "rm"))
+
+    assert own == ["shopctl rm (policy)", "  does cloud.delete, on 0"]
+    assert both[0] == "rm (coreutils)"
+    assert both[-2:] == own
+
+
 def test_show_of_an_unknown_program_fails_with_a_suggestion() -> None:
     """A mistyped name is told, with the nearest one."""
     result = CliRunner().invoke(command, ["show", "kubctl"])

@@ -709,6 +709,27 @@ def test_slow_maintenance_does_not_delay_requests(start_server: StartServer, rel
     assert running.post() == (200, {})
 
 
+def test_maintenance_runs_before_any_request(tmp_path: Path) -> None:
+    """The call that started the process was decided without it; what it asks people about must go out all the same."""
+    maintained = threading.Event()
+    with Server(
+        [],
+        lambda _: DeferredReply(ALLOWED),
+        Journal(tmp_path / "log"),
+        owns_socket=lambda: True,
+        extra_stats=dict,
+        idle_seconds=600.0,
+        maintain=maintained.set,
+    ) as loop:
+        thread = threading.Thread(target=loop.serve)
+        thread.start()
+        has_run = maintained.wait(60)
+        loop.request_stop("the test ends")
+        thread.join()
+
+    assert has_run
+
+
 def test_failed_leader_keeps_the_lead(tmp_path: Path) -> None:
     """A leader that failed has reclaimed the lead, so that no second thread leads."""
     loop = Server(

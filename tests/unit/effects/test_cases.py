@@ -69,6 +69,8 @@ def _list_paths() -> dict[str, PathFact]:
         paths[path] = PathFact(real=path, kind=kind, git=git)
     paths[f"{ROOT}/link"] = PathFact(real="/etc", kind="dir", symlink=True)
     paths[f"{ROOT}/link/passwd"] = PathFact(real="/etc/passwd", kind="file")
+    paths[f"{ROOT}/dist/notes"] = PathFact(real=f"{ROOT}/notes", kind="dir", git="ignored", symlink=True)
+    paths[f"{ROOT}/dist/notes/a.txt"] = PathFact(real=f"{ROOT}/notes/a.txt", kind="file")
     paths[f"{ROOT}/key"] = PathFact(real="/home/dev/.ssh/id_rsa", kind="file", symlink=True)
     return paths
 

@@ -27,6 +27,12 @@ knowledge:
   - names: with-vault
     values: --role
     runs: {skip: 1}
+  - names: boxctl
+    values: --store
+    commands:
+      - {names: exec, runs: {after: --}}
+      - {names: in, values: --as, runs: {skip: 1}}
+      - {names: watch, exec: [{options: -x --on-change}], does: fs.read on *}
   - names: ls
     effects: []
 """
@@ -52,6 +58,10 @@ def list_effects(command: str, layer: ProgramLayer | None) -> list[str]:
         ("acme status", "cloud.read"),
         ("echo ok && acme wipe x", "cloud.delete"),
         ("with-vault --role x ci rm -rf ~/Documents", "fs.delete.tree"),
+        ("boxctl --store a exec -- rm -rf ~/Documents", "fs.delete.tree"),
+        ("boxctl in --as me shop rm -rf ~/Documents", "fs.delete.tree"),
+        ("boxctl watch src -x 'rm -rf ~/Documents'", "fs.delete.tree"),
+        ("boxctl watch src --on-change='rm -rf ~/Documents'", "fs.delete.tree"),
     ],
 )
 def test_program_of_the_policy_has_the_effects_that_it_says(command: str, effect: str) -> None:
@@ -100,6 +110,16 @@ def test_layers_add_up() -> None:
         ("[{names: x, effects: [cloud.read resource on 0]}]", "expected `EFFECT"),
         ("[{names: x, commands: ['cloud.destroy resource: y']}]", "cloud.destroy"),
         ("[{names: x, commands: ['@rows: y']}]", "rows"),
+        ("[{names: x, exec: [{options: -x, language: python}]}]", "language"),
+        ("[{names: x, exec: [{options: [-x]}]}]", "text"),
+        ("[{names: x, exec: [{prefix: a}]}]", "options"),
+        ("[{names: x, runs: {skip: one}}]", "number"),
+        ("[{names: x, needs: true}]", "number"),
+        ("[{names: x, posix: 1}]", "true or false"),
+        ("[{names: x, verb: last}]", "place"),
+        ("[{names: x, does: cloud.read on first}]", "after `on`"),
+        ("[{names: x, does: 'cloud.read on * when is:0=nonsense'}]", "nonsense"),
+        ("[{names: x, commands: [{names: y, runs: {shell: sh}}]}]", "shell"),
     ],
 )
 def test_mistake_in_a_record_is_told(section: str, message: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from verdikt.effects.effect_catalog import EFFECT_CATALOG
+from verdikt.effects.record_check import find_row_mistakes
 from verdikt.knowledge.compiler import compile_files, read_files
 from verdikt.knowledge.lint import lint_files, lint_records, lint_reports
 
@@ -12,7 +13,9 @@ from verdikt.knowledge.lint import lint_files, lint_records, lint_reports
 def test_shipped_records_are_clean() -> None:
     """What verdikt ships has no mistake that the linter knows."""
     files = read_files()
-    assert [*lint_files(files), *lint_reports(files), *lint_records(compile_files(files), EFFECT_CATALOG)] == []
+    records = compile_files(files)
+    assert [*lint_files(files), *lint_reports(files), *lint_records(records, EFFECT_CATALOG)] == []
+    assert [mistake for record in records.values() for mistake in find_row_mistakes(record)] == []
 
 
 @pytest.mark.parametrize(
@@ -26,6 +29,10 @@ def test_shipped_records_are_clean() -> None:
         (
             {"effects": [{"does": "fs.read", "on": "0"}, {"does": "fs.read", "on": "0"}]},
             "`fs.read` is listed twice with the same conditions",
+        ),
+        (
+            {"effects": [{"does": "fs.read", "when": "-a -b"}, {"does": "fs.list", "else": True, "when": "-b"}]},
+            "`fs.list` is never reached: earlier rows apply under the same conditions",
         ),
         ({"values": "-o", "flags": "-o -v"}, "`-o` is listed with and without a value"),
         (
@@ -45,6 +52,24 @@ def test_mistake_is_told(record: dict[str, Any], problem: str) -> None:
     assert [
         line.removeprefix("test.toml: x ").removeprefix("go: ").removeprefix("test.toml: x: ") for line in problems
     ] == [problem]
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"on": "first"}, "expected words after `on`, found `first`"),
+        ({"on": "zone:last=temp"}, "expected words after `on`, found `zone:last=temp`"),
+        ({"as": "thing"}, "unknown kind `thing`"),
+        ({"when": "is:0=nonsense"}, "unknown kind or role `nonsense` in `is:0=nonsense`"),
+        ({"unless": "-f+!zone:x=temp"}, "expected words in `zone:x=temp`, found `x`"),
+        ({"when": "-f++-g"}, "an empty term in `-f++-g`"),
+    ],
+)
+def test_row_that_could_not_be_evaluated_is_told(row: dict[str, str], problem: str) -> None:
+    """A selector, a kind or a condition that fails in the middle of a decision is found before."""
+    records = compile_files({"test": {"program": [{"names": "x", "effects": [{"does": "fs.read", **row}]}]}})
+
+    assert list(find_row_mistakes(records["x"])) == [problem]
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,18 @@ def test_an_escaped_null_byte_stays_an_escape() -> None:
     assert encode_message(message).endswith(b'"params":{"a":"\\u0000\\n"}}')
 
 
+@pytest.mark.parametrize("special", ["", '"', "\\", "\n", "\u0000", "\u2028", "😀"])
+def test_a_long_text_crosses_as_it_is(special: str) -> None:
+    """A text of many characters arrives the same, in one line."""
+    params = {"text": "x" * 100_000 + special + "y"}
+    message = decode_message(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "x", "params": params}).encode())
+
+    line = encode_message(message)
+
+    assert json.loads(line)["params"] == params
+    assert len(line.decode().splitlines()) == 1
+
+
 def test_a_refusal_says_in_the_new_era_that_it_is_complete() -> None:
     """Clients of the new era look at `resultType`."""
     assert build_tool_refusal(1, "no", is_modern=True).result["resultType"] == "complete"

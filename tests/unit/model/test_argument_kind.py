@@ -1,5 +1,7 @@
 """What a tool's schema says about its arguments."""
 
+from functools import reduce
+
 import pytest
 
 from verdikt.effects.tool_arguments import Argument, list_tool_arguments
@@ -35,6 +37,26 @@ def test_argument_whose_key_says_more_than_its_schema_is_read_by_both() -> None:
     """A server cannot hide a command behind a harmless description of it."""
     schema = {"properties": {"command": {"description": "URL of the page"}}}
 
-    arguments = list_tool_arguments({"command": "make deploy"}, schema)
+    arguments = list_tool_arguments({"command": "make deploy"}, schema).arguments
 
     assert arguments == [Argument(URL, "make deploy"), Argument(SHELL, "make deploy")]
+
+
+def test_text_behind_any_padding_is_analysed() -> None:
+    """What follows tens of thousands of letters is run like the rest."""
+    command = f": {'a' * 70_000}\nmake deploy"
+
+    assert list_tool_arguments({"command": command}).arguments == [Argument(SHELL, command)]
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        pytest.param({"command": "a" * (1 << 19)}, id="too long"),
+        pytest.param({"steps": [{"command": "make"}] * 2_000}, id="too many"),
+        pytest.param(reduce(lambda inner, _: {"step": inner}, range(50), {"command": "make"}), id="too deep"),
+    ],
+)
+def test_arguments_beyond_a_bound_are_told(payload: dict[str, object]) -> None:
+    """What nothing has looked at must not pass as nothing."""
+    assert not list_tool_arguments(payload).is_complete

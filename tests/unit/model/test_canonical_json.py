@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verdikt.errors import CanonicalError
-from verdikt.model.canonical_json import MAX_DEPTH, encode_canonical, hash_canonical, parse_json
+from verdikt.model.canonical_json import MAX_DEPTH, encode_canonical, hash_canonical, parse_json, quote_text
 
 BACKSLASH = "\\"
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "canonical.json").read_text())
@@ -106,6 +106,21 @@ def test_parse_json_bytes_that_are_not_utf_8_are_refused() -> None:
     with pytest.raises(CanonicalError, match="expected UTF-8, found the byte 0xff"):
         parse_json('{"a":1}'.encode("utf-16"))
     assert parse_json(b"\xef\xbb\xbf{}") == {}
+
+
+@pytest.mark.parametrize("special", ["", '"', "\\", *map(chr, range(0x20)), "\x7f", "\u2028", "é", "😀"])
+def test_quote_text_of_a_long_text_has_the_escapes_of_a_short_one(special: str) -> None:
+    """Whether a text is long changes no byte of its JSON."""
+    filling = "x" * 40_000
+
+    assert quote_text(filling + special + filling) == f'"{filling}{quote_text(special)[1:-1]}{filling}"'
+    assert json.loads(quote_text(filling + special)) == filling + special
+
+
+def test_encode_canonical_lone_surrogate_in_a_long_text_is_refused() -> None:
+    """A long text that is no Unicode is refused like a short one."""
+    with pytest.raises(CanonicalError, match="lone surrogate"):
+        encode_canonical({"text": "x" * 40_000 + "\ud800"})
 
 
 def test_encode_canonical_subclass_has_the_bytes_of_its_plain_form() -> None:

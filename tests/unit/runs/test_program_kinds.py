@@ -5,6 +5,7 @@ import pytest
 from verdikt.runs.program_kinds import (
     classify_run,
     edits_in_place,
+    installs_packages,
     is_dry_run,
     is_partial_test_run,
     is_type_check,
@@ -113,3 +114,25 @@ def test_type_checker_is_told_from_other_linters() -> None:
     assert is_type_check(["npx", "tsc", "--noEmit"])
     assert is_type_check(["npm", "run", "typecheck"])
     assert not is_type_check(["ruff", "check"])
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("pip install x", True),
+        ("python -m pip install x", True),
+        ("uv pip install x", True),
+        ("npm ci", True),
+        ("apt-get install -y x", True),
+        ("pacman -S x", True),
+        ("rustup component add x", True),
+        ("pip list", False),
+        ("npm test", False),
+        ("nvm ls", False),
+        ("git add x", False),
+        ("nosuchprogram install x", False),
+    ],
+)
+def test_installs_packages_by_the_record_of_the_program(command: str, expected: bool) -> None:
+    """What installs is what the records say, and no second list."""
+    assert installs_packages(command.split()) is expected

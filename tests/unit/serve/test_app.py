@@ -469,6 +469,8 @@ def test_health_readiness_and_metrics_need_no_login(site: Site) -> None:
     assert client.get("/healthz").json() == client.get("/readyz").json() == {"status": "ok"}
     metrics = client.get("/metrics").text
     assert "# TYPE verdikt_requests_total counter\n" in metrics
+    # Without a worker, jobs stay due: that is how one sees that none runs.
+    assert "\nverdikt_jobs_due 0\n" in metrics
     assert 'verdikt_requests_total{method="GET",route="/healthz",status="200"} 1\n' in metrics
     assert "echo" not in metrics
 

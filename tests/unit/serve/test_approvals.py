@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
-from tests.asking_machine import AskingMachine, build_call
+from tests.asking_machine import POLICY, AskingMachine, build_call
 from tests.unit.serve.http_client import ORIGIN, Site, post
 from tests.unit.serve.security_key import SoftwareKey, mirror_signature, write_otherwise
 from verdikt.errors import WireError
@@ -20,6 +20,7 @@ from verdikt.ledger.approvals import describe_request, read_request_state
 from verdikt.model.action import Outcome
 from verdikt.model.approval import ApprovalState
 from verdikt.model.entry import EntryKind
+from verdikt.report.entry_line import summarize_entry
 from verdikt.serve import schema
 from verdikt.serve.local_answers import LocalAnswers
 from verdikt.serve.machines import EnrolledMachine
@@ -27,6 +28,8 @@ from verdikt.serve.people import Person
 from verdikt.serve.store import TeamStore
 from verdikt.ship.approval_courier import ApprovalCourier
 from verdikt.team.approval_wire import encode_vote, parse_request
+
+NOT_ASKED = "this is no longer asked: it was answered at the terminal, or the policy has changed"
 
 
 @dataclass
@@ -331,8 +334,39 @@ def test_the_terminal_is_faster(team: Team) -> None:
     team.machine.governance.after(call, Outcome(success=True))
     team.courier.deliver()
 
-    assert vote(team.owner, approval) == (403, "this approval is cancelled already")
+    assert vote(team.owner, approval) == (403, NOT_ASKED)
     assert team.list_history()[0]["state"] == "cancelled"
+
+
+def test_a_vote_under_a_policy_that_is_no_longer_in_force_is_refused(team: Team) -> None:
+    """What the session decides next shows the policy in force; a yes to the old one could never be used."""
+    approval = team.ask()
+    team.machine.govern(POLICY + "  - {name: extra, command: [make], verdict: warn, reason: r, fix: f}\n")
+    team.machine.decide(build_call("git status"))
+    team.courier.deliver()
+
+    assert vote(team.release[0], approval) == (403, NOT_ASKED)
+    assert team.list_verbs()[0] == "approve_rejected"
+    assert team.list_history()[0]["state"] == "cancelled"
+    entries = [summarize_entry(entry) for entry in team.machine.store.read_entries("s1")]
+    assert entries[-1] == f"approval {approval['request']} ended, because the policy changed"
+    # The same call is asked about again, under the policy that is in force now.
+    again = team.ask()
+    assert again["digest"] != approval["digest"]
+    assert [vote(client, again)[1] for client in team.release] == ["waiting", "approved"]
+
+
+def test_a_decision_in_another_directory_tells_nothing_of_the_policy_here(team: Team) -> None:
+    """A session may work in two projects, each with a policy of its own."""
+    approval = team.ask()
+    team.machine.govern("profile: none\n")
+    team.machine.decide(replace(build_call("git status"), cwd="/home/dev/other"))
+    team.courier.deliver()
+    team.machine.govern(POLICY)
+
+    assert [vote(client, approval)[1] for client in team.release] == ["waiting", "approved"]
+    team.courier.deliver()
+    assert team.machine.decide().passed
 
 
 def test_the_same_question_twice_is_one(team: Team) -> None:

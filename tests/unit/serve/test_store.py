@@ -192,6 +192,9 @@ def test_blocked_canaries_are_stored_and_shown_only_when_asked_for(machine: Mach
     machine.send(*build_lines(CANARY_SESSION, [1], head=find_head(canaries)))
 
     assert list_shown("") == ({"s", CANARY_SESSION}, {"s", CANARY_SESSION})
+    # The numbers of the fleet are those of the lists to which they link.
+    counted = machine.store.read_as(machine.organisation).list_machines()[0]
+    assert (counted.sessions, counted.entries) == (2, 3)
     assert sum(count for *_, count in store.read_as(organisation).count_verdicts(0, 2 * START_TS)) == 2
 
 

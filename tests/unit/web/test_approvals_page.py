@@ -237,7 +237,7 @@ def test_a_question_to_a_group_says_why_it_cannot_be_answered_here(desk: Desk) -
     page = desk.open()
 
     expect(page.locator(".card.open")).to_contain_text("needs 2 of release (not the person of this machine)")
-    expect(page.get_by_text("a person other than the one whose agent asks has to answer this")).to_be_visible()
+    expect(page.get_by_text("no group can be asked: this machine sends to no service")).to_be_visible()
     expect(page.locator(".ballot")).to_have_count(0)
 
 

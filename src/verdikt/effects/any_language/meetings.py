@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from verdikt.effects.any_language.exchanges import ExchangeFinder
 from verdikt.effects.any_language.losses import LossFinder
 from verdikt.effects.any_language.masking import mask_comments, may_be_loaded
-from verdikt.effects.any_language.text_reader import MAY_SECRET, Meeting, TextReader
+from verdikt.effects.any_language.text_reader import Meeting, TextReader, may_name_secret
 from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def find_meeting(path: str, text: str, resolver: TargetResolver, downloads: Coll
     names = {name for name in names if name in text}
     wants_delete = bool(_MAY_DELETE.search(text) and _MAY_PLACE.search(text))
     has_address = _MAY_ADDRESS.search(text) is not None
-    wants_send = has_address and MAY_SECRET.search(text) is not None
+    wants_send = has_address and may_name_secret(text)
     wants_run = has_address and _MAY_EVALUATE.search(text) is not None
     if not (wants_delete or wants_send or wants_run or names):
         return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import cache
 from posixpath import basename, dirname
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +22,7 @@ from verdikt.effects.any_language.word_families import (
     find_families,
     split_words,
 )
+from verdikt.effects.zone_tables import SECRET_GLOBS, SECRET_NAME_GLOBS
 from verdikt.model.effect import Zone
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -28,11 +31,28 @@ if TYPE_CHECKING:
 
 MAX_DISTANCE = 80
 """Number of tokens between a word and what it is applied to."""
-MAY_SECRET = compile_lazily(
-    r"(?i)\.env|\.ssh|id_[rde]|\.aws|\.gnupg|\.kube|\.npmrc|\.pypirc|netrc|credential|secret|token|pgpass|shadow"
+_SECRET_WORDS = (
+    r"\.env|\.ssh|id_[rde]|\.aws|\.gnupg|\.kube|\.npmrc|\.pypirc|netrc|credential|secret|token|pgpass|shadow"
     r"|\.pem|\.key|\.p12|keychain|keyring|wallet|history|cookies|logins|environ|getenv|\.docker|\.config|\.azure|\.git-|(?-i:\bENV\b)"
 )
-"""Without one of these no text names a secret."""
+
+
+def may_name_secret(text: str) -> bool:
+    """Return whether a text holds a part of a name in the tables of secret files; without one it names no secret."""
+    return _compile_secret_words().search(text) is not None
+
+
+@cache
+def _compile_secret_words() -> re.Pattern[str]:
+    common = re.compile(f"(?i){_SECRET_WORDS}")
+    parts = {
+        max(re.split(r"[/*?~]", glob), key=len)
+        for glob in (*SECRET_GLOBS.split(), *SECRET_NAME_GLOBS.split())
+        if not common.search(glob)
+    }
+    return re.compile(f"(?i){_SECRET_WORDS}|{'|'.join(sorted(map(re.escape, parts)))}")
+
+
 # A test that gives its program another home; the names are bound like others where they are no variables.
 _SETS_HOME = compile_lazily(
     r"(?:\b(?i:\w*setenv|putenv|set_var|\w*patch\w*|stub\w*|mock\w*|with_?env\w*)\b[^\n]{0,40}\bHOME\b"
@@ -169,7 +189,7 @@ class TextReader:
         return value
 
     def _is_secret(self, written: str) -> bool:
-        if not MAY_SECRET.search(written) or UNKNOWN_PART in written or " " in written:
+        if not may_name_secret(written) or UNKNOWN_PART in written or " " in written:
             return False
         root = self.resolver.project_root
         place = self.resolver.to_absolute(written) if written[:1] in "~/" else f"{root}/{written}"

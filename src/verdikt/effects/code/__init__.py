@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import word_set
+from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
@@ -16,6 +17,8 @@ _SCRIPT_LANGUAGES = word_set(
     "scheme ocaml crystal kotlin dart octave elisp csharp nim erlang zig v unknown"
 )
 _PLAIN_CHARACTERS = "-_./=:,@%+"
+# In octal, as modes are written in any language: `0o4755`, `04755`.
+_SETS_USER = compile_lazily(r"\bchmod\w*\b[^;\n]{0,80}?(?:\b0o?[4-7][0-7]{3}\b|\bS_ISUID\b)")
 
 
 def classify_code(language: str, text: str, call: Invocation, path: str = "") -> Iterator[Effect]:
@@ -23,6 +26,8 @@ def classify_code(language: str, text: str, call: Invocation, path: str = "") ->
 
     `path` is that of the file that holds the text, if one does: programs find other files by it.
     """
+    if _SETS_USER.search(text):
+        yield call.make_effect("priv.setuid", note="a program that runs as its owner")
     # Imported when needed: the four together take about a third of the time to import the classifier, few commands
     # hold such text, and the program tables that they use import this package.
     if language == "python":

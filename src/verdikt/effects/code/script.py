@@ -334,8 +334,10 @@ def _classify_own_syntax(language: str, text: str, call: Invocation) -> Iterator
         for match in script_patterns.BUN_SHELL.finditer(text):
             yield from call.classify_shell(re.sub(r"\$\{[^}]*\}", "$x", match.group(1)))
     elif language == "tcl":
-        for match in script_patterns.TCL_DELETE.finditer(text):
-            yield from call.make_effects("fs.delete.tree", [_to_word(match.group(1).strip('"{}'))])
+        # `[file join $env(HOME) .config]`; the home is known by its sign here, as a string of its own.
+        joined = script_patterns.TCL_JOIN.sub(lambda match: "/".join(match[1].split()), text)
+        for match in script_patterns.TCL_DELETE.finditer(joined):
+            yield from call.make_effects("fs.delete.tree", [_to_word(match.group(1).strip("{}").replace('"', ""))])
 
 
 def _classify_executed(text: str, call: Invocation) -> Iterator[Effect]:

@@ -5,12 +5,13 @@ Data only.
 
 import re
 
+from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
 
 # A string in any of three quotes, each with a group of its own; patterns below rely on three groups per string.
 STRING_GROUPS = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)"""
 SHELL_CALL = compile_lazily(
-    r"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync"
+    r"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|sh|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync"
     r"|execFile"
     r"|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder"
     r"|System\.cmd"
@@ -118,7 +119,8 @@ EVAL_TEXT = compile_lazily(
 )
 FETCH_CALL = compile_lazily(
     r"""\bfetch\s*\(|\baxios\b|require\(['"]https?['"]\)|https?\.get\(|URI\.open|open-uri|\bLWP::|Net::HTTP"""
-    r"""|curl_exec|(?:file_get_contents|fopen|\bget)\s*\(?\s*['"]https?:|[`'"(]\s*(?:curl|wget)\s"""
+    r"""|curl_exec|(?:file_get_contents|fopen|\bget)\s*\(?\s*['"]https?:"""
+    rf"""|[`'"(]\s*(?:{"|".join(sorted(find_role("file_downloader")))})\s"""
 )
 DECODE_CALL = compile_lazily(
     r"""\batob\b|['"]base64['"]|base64_decode|decode64|decode_base64|gzinflate|str_rot13|hex2bin"""
@@ -204,6 +206,7 @@ UNSEEN_DELETE = compile_lazily(
 )
 """Calls that run or delete what a name stands for."""
 BUN_SHELL = compile_lazily(r"\$`([^`]+)`")
+TCL_JOIN = compile_lazily(r"\[file\s+join\s+([^\[\]]+)\]")
 TCL_DELETE = compile_lazily(r"\bfile\s+delete\s+(?:-force\s+)?(?:--\s+)?([^\s;\]]+)")
 # A socket and the start of a process in one script are taken for a reverse shell.
 SOCKET_CALL = compile_lazily(

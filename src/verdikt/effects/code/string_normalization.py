@@ -8,11 +8,14 @@ import re
 
 from verdikt.model.lazy_regex import compile_lazily
 
+# Brackets may stand in a string between the same brackets, if each is closed.
+_BRACKETED = (
+    r"\{((?:[^{}]|\{[^{}]*\})*)\}|\(((?:[^()]|\([^()]*\))*)\)|\[((?:[^\[\]]|\[[^\[\]]*\])*)\]"
+    r"|\|([^|\n]*)\||!([^!\n]*)!"
+)
 _SPECIAL_QUOTES = {
-    "perl": compile_lazily(
-        r"\bqq?\s*(?:\{([^{}]*)\}|\(([^()]*)\)|\[([^\[\]]*)\]|/([^/\n]*)/|\|([^|\n]*)\||!([^!\n]*)!)"
-    ),
-    "ruby": compile_lazily(r"%[qQ]?(?:\{([^{}]*)\}|\(([^()]*)\)|\[([^\[\]]*)\]|\|([^|\n]*)\||!([^!\n]*)!)"),
+    "perl": compile_lazily(rf"\bqq?\s*(?:{_BRACKETED}|/([^/\n]*)/)"),
+    "ruby": compile_lazily(rf"%[qQ]?(?:{_BRACKETED})"),
     "lua": compile_lazily(r"\[\[([^\[\]]*)\]\]"),
 }
 # `[114, 109].pack("c*")`, `String.fromCharCode(...[114, 109])`: text written as numbers to be overlooked.

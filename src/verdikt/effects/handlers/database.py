@@ -16,7 +16,7 @@ from verdikt.effects.code.sql_session import (
 )
 from verdikt.effects.deployment_stage import list_stages
 from verdikt.effects.host import is_local_address, is_local_host
-from verdikt.effects.installation_names import is_live_name, is_throwaway
+from verdikt.effects.installation_names import is_live_name, is_test_name, is_throwaway
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.zone_effects import derive_effect
 from verdikt.model.effect import Effect, Target, Zone
@@ -67,6 +67,13 @@ def _classify_unread_files(call: Invocation, flags: str) -> Iterator[Effect]:
 
 
 _ROW_CHANGES = ("db.write", "db.delete")
+_REBUILDS = ("db.drop", "db.delete.all", "db.write.all", "db.schema.drop")
+
+
+def _is_for_tests(effect: Effect, base: str) -> bool:
+    """Return whether what a statement takes away is in a database for tests, or is one, by its name."""
+    names = [target.text for target in effect.targets] if effect.note == "database" else [find_database_name(base)]
+    return bool(names) and all(is_test_name(name) and not is_live_name(name) for name in names)
 
 
 def classify_client(
@@ -101,7 +108,11 @@ def classify_client(
     is_known_input = not call.has_piped_input() and not call.command.redirects and not call.args.has_flag(files)
     is_read_only = is_known_input and is_read_only_connection(call, dialect, base, read_only)
     is_live = any(is_live_name(word.raw or word.text) for word in call.command.argv[1:] if " " not in word.text)
+    is_local = is_local_address(find_server(call, base) or "unknown")
     for effect in classify_session(call, effects, dialect, is_read_only=is_read_only):
+        if is_local and effect.what in _REBUILDS and _is_for_tests(effect, base):
+            yield call.make_effect("db.schema", effect.targets, note="a database for tests")
+            continue
         changes_live_rows = is_live and effect.what in _ROW_CHANGES
         yield derive_effect("db.write.live", effect, effect.targets, note="live data") if changes_live_rows else effect
     if not light:
@@ -166,7 +177,7 @@ def _classify_text(
 ) -> Iterator[Effect]:
     if dialect in _STATEMENTS:
         code = _QUOTED.sub('""', text)
-        effects = (row for row in _STATEMENTS[dialect] if row[0].search(code))
+        effects = (row for row in _STATEMENTS[dialect] if re.search(row[0], code))
         for _, what, note in islice(effects, 1):
             yield call.make_effect(what, targets, recoverable=light or None, note=note)
         return
@@ -202,34 +213,18 @@ _QUOTED = compile_lazily(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`|//[^\n
 _STATEMENTS = {
     "mongo": (
         (
-            compile_lazily(
-                r"\.\s*(?:dropDatabase|drop|dropCollection|dropAllUsers)\s*\(|\bdb\s*\[[^]]+\]\s*\.\s*drop\s*\("
-            ),
+            r"\.\s*(?:dropDatabase|drop|dropCollection|dropAllUsers)\s*\(|\bdb\s*\[[^]]+\]\s*\.\s*drop\s*\(",
             "db.drop",
             "",
         ),
-        (
-            compile_lazily(
-                r"\.\s*(?:deleteMany|remove|updateMany)\s*\(\s*(?:\{\s*\}|\))|\.\s*bulkWrite\s*\(\s*\[\s*\{\s*deleteMany"
-            ),
-            "db.delete.all",
-            "every document",
-        ),
-        (
-            compile_lazily(
-                r"\.\s*(?:shutdownServer|createUser|dropUser|grantRolesToUser|adminCommand|setProfilingLevel|fsyncLock)\s*\("
-            ),
-            "db.admin",
-            "",
-        ),
+        (r"\.\s*(?:deleteMany|remove|updateMany)\s*\(\s*(?:\{\s*\}|\))", "db.delete.all", "every document"),
+        (r"\.\s*bulkWrite\s*\(\s*\[\s*\{\s*deleteMany", "db.delete.all", "every document"),
+        (r"\.\s*(?:shutdownServer|createUser|dropUser|grantRolesToUser|adminCommand)\s*\(", "db.admin", ""),
+        (r"\.\s*(?:setProfilingLevel|fsyncLock)\s*\(", "db.admin", ""),
     ),
     "cypher": (
-        (compile_lazily(r"(?i)\bDROP\s+DATABASE\b"), "db.drop", ""),
-        (
-            compile_lazily(r"(?is)\A(?!.*(?:\bWHERE\b|\(\s*\w*\s*:\s*\w+\s*\{)).*\bDELETE\b"),
-            "db.delete.all",
-            "every node",
-        ),
+        (r"(?i)\bDROP\s+DATABASE\b", "db.drop", ""),
+        (r"(?is)\A(?!.*(?:\bWHERE\b|\(\s*\w*\s*:\s*\w+\s*\{)).*\bDELETE\b", "db.delete.all", "every node"),
     ),
 }
 """Query languages besides SQL: patterns of the statements that lose or open something, the worst first."""

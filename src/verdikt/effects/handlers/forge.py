@@ -69,3 +69,11 @@ def classify_alias(call: Invocation) -> Iterator[Effect]:
     for text in texts:
         yield from call.classify_shell(text.removeprefix("!"))
     yield call.make_effect("sys.setting" if is_shell or texts else "repo.read")
+
+
+def classify_close(call: Invocation) -> Iterator[Effect]:
+    """Classify closing an issue: one that is named is ordinary work, all that a list has are many people's."""
+    operands = call.args.operands
+    targets = tuple(Target(word.display_text, "resource") for word in operands)
+    is_many = call.command.repeated or any(not word.is_known for word in operands)
+    yield call.make_effect("repo.close" if is_many else "repo.write", targets)

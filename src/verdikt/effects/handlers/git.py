@@ -112,7 +112,7 @@ def classify_push(call: Invocation) -> Iterator[Effect]:
             "git.push.delete", _to_hosts(remote), possible=True, note="deletes branches that are not here"
         )
     yield from _classify_refspecs(call, args, specs, repository.branch)
-    if remote and _is_just_added(call, remote[0].text):
+    if remote and _is_just_added(call, remote[0].text) and not is_scratch_remote(call, remote[0].text):
         yield call.make_effect("net.send.file", _to_hosts(remote), note="pushes to an address that was added only now")
     if remote and ("://" in remote[0].text or "@" in remote[0].text or remote[0].text.startswith("ext::")):
         yield call.make_effect("net.send.file", _to_hosts(remote), note="pushes to an address that is no named remote")
@@ -142,7 +142,8 @@ def _classify_refspecs(call: Invocation, args: Arguments, specs: list[Word], bra
         if args.has_flag("-d --delete") or (text.startswith((":", "+:")) and len(text) > 1):
             yield call.make_effect("git.push.delete", target, possible=not spec.is_known)
         elif forced or text.startswith("+"):
-            yield call.make_effect("git.push.force", target, possible=not spec.is_known)
+            is_scratch = is_scratch_remote(call, args.operands[0].text)
+            yield call.make_effect("git.push" if is_scratch else "git.push.force", target, possible=not spec.is_known)
         elif _reaches_other_branch(text, branches, branch) and not is_scratch_remote(call, args.operands[0].text):
             yield call.make_effect("git.push.shared", target)
         else:

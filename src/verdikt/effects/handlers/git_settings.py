@@ -91,6 +91,9 @@ def classify_setting(call: Invocation, text: str) -> Iterator[Effect]:
     yield from _configure(call, key.lower(), Word(value), passing=True)
 
 
+_IDENTITY_KEYS = ("user.", "author.", "committer.")
+
+
 def _configure(call: Invocation, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:
     text = value.text
     if key.startswith("alias.") and text.startswith("!"):
@@ -105,6 +108,8 @@ def _configure(call: Invocation, key: str, value: Word, *, passing: bool) -> Ite
     if not _EXEC_KEYS.match(key) or _is_inert(key, text):
         if not passing and (key, text) in _GIVES_UP:
             yield call.make_effect("git.config.exec", (Target(f"{key}={text}", "other"),), note="gives a protection up")
+        elif not passing and key.startswith(_IDENTITY_KEYS) and call.args.has_flag("--global --system"):
+            yield call.make_effect("git.config.identity", (Target(key, "other"),))
         elif not passing:
             yield call.make_effect("git.config", (Target(key, "other"),))
         return

@@ -225,6 +225,8 @@ _LOCAL_ADDRESSES = _RUNNING_ADDRESSES | word_set(
     "- stdio stdin stdout stderr fd file open create creat gopen pipe fifo pty readline socketpair"
 )
 _LOCAL_PREFIXES = ("unix", "abstract", "/", ".", "~")
+_BOUND_OPENLY = compile_lazily(r"(?i)\bbind=(?:0\.0\.0\.0|\[?::\]?(?:,|$)|\*)")
+_BOUND_LOCALLY = compile_lazily(r"(?i)\bbind=(?:localhost|127\.|\[?::1)|listen:(?:localhost|127\.)|^unix")
 
 
 def classify_socat(call: Invocation) -> Iterator[Effect]:
@@ -243,6 +245,9 @@ def classify_socat(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("net.shell", far)
     elif listens:
         yield call.make_effect("net.listen")
+        is_open = any(_BOUND_OPENLY.search(text) for text in texts)
+        if len(far) > 1 and (is_open or not (host.is_local_host(far[-1].text) or _BOUND_LOCALLY.search(texts[0]))):
+            yield call.make_effect("net.tunnel", far[1:], note="lets others come in through this machine")
     else:
         yield call.make_effect("net.connect", far)
     for text in texts:

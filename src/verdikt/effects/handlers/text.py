@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from verdikt.effects.arguments import Arguments, word_set
 from verdikt.effects.code.script import classify_script
 from verdikt.effects.invocation import Invocation
+from verdikt.effects.secret_issuers import ISSUER_DOMAINS
 from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
@@ -30,6 +31,7 @@ def _keeps_output(call: Invocation) -> bool:
     return any(r.op in (">", ">>", ">|") and r.target.text != "/dev/null" for r in call.command.redirects)
 
 
+_NAME = compile_lazily(r"[A-Z_]+")
 _SETTINGS = compile_lazily(r"^[\^(]*(?:[A-Z][A-Z_]{2,}[=:]?\|?)+\)?[=:]?$")
 
 
@@ -47,6 +49,8 @@ def _is_plain_setting(pattern: str) -> bool:
         _SETTINGS.match(pattern) is not None
         and SECRET_NAME.search(pattern) is None
         and not any(part in pattern for part in ("URL", "URI", "DSN", "CONN"))
+        # `STRIPE` alone finds the keys as well.
+        and not any(name.lower() in ISSUER_DOMAINS for name in _NAME.findall(pattern))
     )
 
 
@@ -79,15 +83,7 @@ def _secret_lines(call: Invocation, patterns: list[Word]) -> Iterator[Effect]:
         yield call.make_effect("env.read.secret", tuple(Target(word.display_text, "other") for word in patterns))
 
 
-_NAMES_ALONE = (
-    "s/=.*//",
-    "s/=.*$//",
-    "s/=.*/=/",
-    "s/=.*/=***/",
-    "s/=.*/=<redacted>/",
-    "s/=.*/=REDACTED/",
-    "s/=.*/=.../",
-)
+_NAMES_ALONE = word_set("s/=.*// s/=.*$// s/=.*/=/ s/=.*/=***/ s/=.*/=<redacted>/ s/=.*/=REDACTED/ s/=.*/=.../")
 
 
 def classify_sed(call: Invocation) -> Iterator[Effect]:

@@ -34,7 +34,7 @@ const KEYS = [
   ["a r p", "approve, refuse, approve and propose a rule"],
   ["A", "approve all calls of the same shape, once each was shown"],
   ["Esc", "close"],
-  ...PAGES.map((page) => [`g ${page.keys.join(" ")}`, page.name]),
+  ...PAGES.map((page) => [page.keys.map((key) => `g ${key}`).join(", "), page.name]),
   ["?", "this list"],
 ];
 

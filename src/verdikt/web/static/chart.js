@@ -4,10 +4,13 @@ import { go } from "./router.js";
 
 const SERIES = ["pass", "warn", "ask", "block"];
 const HOUR = 3600;
+const DAY_MICROSECONDS = 24 * HOUR * 1e6;
 const HEIGHT = 116;
 
+// A log that began lately fills the picture: at least a day is shown, at most what was asked for.
 function buildColumns(hours, since, now) {
-  const first = Math.floor(since / 1e6 / HOUR) * HOUR;
+  const began = hours.reduce((least, hour) => Math.min(least, hour.hour), now - DAY_MICROSECONDS);
+  const first = Math.floor(Math.max(since, began) / 1e6 / HOUR) * HOUR;
   const count = Math.floor((now / 1e6 - first) / HOUR) + 1;
   const times = Array.from({ length: count }, (_, index) => first + index * HOUR);
   const columns = SERIES.map(() => new Array(count).fill(0));

@@ -6,7 +6,7 @@ import { DesktopNotices } from "./notices.js";
 import { Notifiers } from "./notifiers.js";
 import { Freshness } from "./parts.js";
 import { SecurityKeys } from "./security_keys.js";
-import { quote, showAge, showCount, showMoment, showText } from "./text.js";
+import { quote, showAge, showCount, showMoment, showShort, showText } from "./text.js";
 
 export function SettingsPage({ me }) {
   const machines = useData("/v1/machines", { everySeconds: 15 });
@@ -45,7 +45,7 @@ export function SettingsPage({ me }) {
           ${events.data.events.map((event) => html`<tr key=${event.n}>
             <td>${showMoment(event.at)}</td>
             <td class="name">${showText(event.actor)}</td>
-            <td class="long">${showText(event.verb.replaceAll("_", " "))} ${showText(event.object)}</td>
+            <td class="long" title=${showText(event.object)}>${showText(event.verb.replaceAll("_", " "))} ${showShort(event.object)}</td>
           </tr>`)}
         </tbody>
       </table>
@@ -54,6 +54,7 @@ export function SettingsPage({ me }) {
 }
 
 function Machines({ machines, canRevoke }) {
+  if (machines.length === 0) return "";
   const search = (page, machine) => `${page}?q=${encodeURIComponent(`machine:${quote(machine.name)}`)}`;
   return html`<table>
     <thead><tr><th>name</th><th>last heard</th><th>sessions</th><th>entries</th><th>state</th>${canRevoke && html`<th>revoke</th>`}</tr></thead>

@@ -16,6 +16,11 @@ export function showText(text) {
   return String(text ?? "").replace(INVISIBLE, showCharacter);
 }
 
+// One line in which digests and signatures are cut to what tells them apart.
+export function showShort(text) {
+  return showText(text).replace(/\b([0-9a-f]{16})[0-9a-f]{16,}\b/g, "$1…");
+}
+
 // Several lines: newlines and tabs stay.
 export function showBlock(text) {
   return String(text ?? "")
