@@ -14,7 +14,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "errors": set(),
     "layers": set(),
     "host_descriptions": set(),
-    "model": {"errors", "host_descriptions"},
+    "model": {"errors", "host_descriptions", "knowledge"},
     "knowledge": set(),
     "shell": {"errors", "model", "knowledge"},
     "effects": {"errors", "model", "shell", "knowledge", "host_descriptions"},

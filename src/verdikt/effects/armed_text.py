@@ -28,6 +28,7 @@ from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.runner_settings import IMAGE, SHELL, CodeSection
 from verdikt.effects.zone_effects import derive_effect, derive_hidden_reads, derive_zone_effects, is_foreign_secret
+from verdikt.knowledge import find_role, find_role_words, join_role
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Command, Word
@@ -90,15 +91,20 @@ _OUTER_ZONES = (Zone.HOME, Zone.SYSTEM, Zone.OUTSIDE, Zone.SECRET, Zone.PERSIST,
 _CONTENT_EFFECTS = ("fs.overwrite", "fs.write", "fs.append")
 _MACHINE_DIRECTORIES = ("/etc/", "/usr/", "/bin/", "/sbin/", "/boot/", "/lib/")
 # Without one of these in it, a program that listens and starts others is a server and no way in.
-_SHELL_PROGRAM = compile_lazily(r"/bin/(?:ba|z|da|k)?sh|cmd\.exe|powershell|[\"'](?:ba|z|da|k)?sh[\"']")
+_SHELLS = join_role("shell")
+_SHELL_PROGRAM = compile_lazily(
+    rf"/bin/(?:{_SHELLS})|(?:{join_role('cmd_shell')})\.exe|{join_role('powershell')}|[\"'](?:{_SHELLS})[\"']"
+)
 _TOKEN = compile_lazily(r"[\w.~$-]{2,}")
+_DOWNLOADERS = tuple(find_role_words("download_file"))
+_SENDING_VERBS = (*_DOWNLOADERS, "post", "put")
 _VERBS = {
-    "fs": ("rmtree", "unlink", "remove", "delete", "rm", "rmdir", "truncate", "chmod", "write", "open"),
-    "cred": ("post", "send", "curl", "urlopen", "fetch", "read", "open", "cat", "put", "request"),
-    "git": ("git", "push"),
-    "code": ("curl", "wget", "eval", "exec", "decode", "base64", "atob"),
-    "persist": ("write", "open", "append", "cron", "systemctl", "echo"),
-    "net": ("socket", "connect", "curl", "post", "put", "upload"),
+    "fs": ("unlink", "remove", "delete", "rm", "truncate", "chmod", "write", "open"),
+    "cred": (*_SENDING_VERBS, "send", "urlopen", "fetch", "read", "open", "request", *find_role("concatenator")),
+    "git": (*find_role("work_tree_changer"), "push"),
+    "code": (*_DOWNLOADERS, "eval", "exec", "decode", "base64", "atob"),
+    "persist": ("write", "open", "append", "cron", *find_role("service_manager"), *find_role("echo_printer")),
+    "net": (*_SENDING_VERBS, "socket", "connect", "upload"),
 }
 
 
@@ -168,13 +174,11 @@ def _judge_command_lines(
 
 
 _RISKY_WORD = compile_lazily(
-    r"(?i)\b(?:rm|rmdir|del|dd|mkfs\w*|shred|wipefs|truncate|unlink\w*|remove\w*|delete\w*|rmtree|rimraf|rmsync|erase"
-    r"|system|popen|subprocess|spawn\w*|exec\w*|eval|shell\w*|command|process\w*|child_process|sh|bash|zsh|cmd"
-    r"|curl|wget|nc|ncat|socat|ssh|scp|rsync|git|chmod|chown|crontab|systemctl|launchctl|kubectl|terraform|aws|gcloud"
-    r"|az|docker|gh|mv|cp|tee|ln|kill\w*|environ|env|getenv|urlopen|requests|httpx|socket\w*|fetch|axios|http\w*|post"
-    r"|upload|sendmail|ftp\w*|open\w*|read\w*|write\w*|copy\w*|move\w*|rename\w*|truncate\w*|base64|atob|fork|import"
-    r"|require|pickle|marshal|ctypes|shutil|pathlib|fs|file\w*|dotenv|boto3|paramiko|smtplib|reboot|shutdown|poweroff)\b"
-    r"|[>`]|\$\("
+    rf"(?i)\b(?:{join_role('world_changer')}|unlink\w*|remove\w*|delete\w*|rmtree|rimraf|rmsync|erase|truncate\w*"
+    r"|system|popen|subprocess|spawn\w*|exec\w*|eval|shell\w*|command|process\w*|child_process|kill\w*|environ|env|getenv"
+    r"|urlopen|requests|httpx|socket\w*|fetch|axios|http\w*|post|upload|ftp\w*|open\w*|read\w*|write\w*|copy\w*|move\w*"
+    r"|rename\w*|base64|atob|fork|import|require|pickle|marshal|ctypes|shutil|pathlib|fs|file\w*|dotenv|boto3|paramiko"
+    r"|smtplib)\b|[>`]|\$\("
 )
 """A word without which no text does anything to the world; most sections of settings have none."""
 

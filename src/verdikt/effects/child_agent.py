@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from verdikt.effects.arguments import NO_OPTIONS, Arguments, word_set
 from verdikt.hosts.host import PROJECT_SCOPES, Host, SettingsLookup
 from verdikt.hosts.registry import HOSTS
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role, find_role_words
 from verdikt.model.effect import Target
 from verdikt.shell.command import Word
 
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from verdikt.shell.command import Command
 
 _UNGOVERNED = find_role("ungoverned_agent")
-_START_VERBS = {
-    program: frozenset(verbs.split(","))
-    for program, _, verbs in (item.partition("=") for item in find_role("agent_verb"))
-}
+_START_VERBS = find_role_words("agent_verb")
 """Programs that are an agent with one of these verbs only: another `goose` migrates databases."""
 _HOST_BY_PROGRAM = {
     # `npx` and `uvx` run the packages.
@@ -44,10 +41,7 @@ _VALUE_FLAGS = NO_OPTIONS.with_values(
     f"--ask-for-approval --approval-mode --settings --mcp-config --message {_DIRECTORY_OPTIONS}"
 )
 _SETTINGS_OPTIONS = "--settings"
-_SANDBOX_OPTIONS = {
-    program: options.replace(",", " ")
-    for program, _, options in (item.partition("=") for item in find_role("sandboxed_agent"))
-}
+_SANDBOX_OPTIONS = {name: " ".join(options) for name, options in find_role_words("sandboxed_agent").items()}
 _OVERRIDES = "-c --config --enable --add-dir --profile -p"
 """Options that may lift a sandbox again."""
 

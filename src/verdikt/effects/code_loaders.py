@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from verdikt.effects.runner_settings import IMAGE, SHELL
 from verdikt.effects.workflow_sections import WORKFLOW
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role, join_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -40,7 +40,8 @@ _LOADING_EFFECTS = frozenset(
 NAMING_PREFIXES = ("k8s.", "net.connect", "net.fetch", "net.listen", "net.tunnel", "db.", "infra.", "cloud.", "vm.")
 """Effects of clients, which load a file when they are told its name."""
 _GIT_HOOK_COMMAND = compile_lazily(
-    r"^git\s(?:-\S+\s+(?:\S+\s+)??)*(?:commit|push|merge|rebase|checkout|switch|pull|am|cherry-pick|worktree)\b"
+    rf"^(?:{join_role('work_tree_changer')})\s(?:-\S+\s+(?:\S+\s+)??)*"
+    r"(?:commit|push|merge|rebase|checkout|switch|pull|am|cherry-pick|worktree)\b"
 )
 _HOOK_FILE = compile_lazily(
     r"/(?:\.husky|\.githooks|\.git-hooks|hooks)/|/\.pre-commit-config\.yaml$|/lefthook\.ya?ml$|/\.lintstagedrc"

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from verdikt.effects.find_expression import has_filter, list_matches
-from verdikt.knowledge import find_language, find_role
+from verdikt.knowledge import find_language, find_role, find_role_words
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.printf_format import predict_printf
 
@@ -29,14 +29,9 @@ _VERSION_CONTROL = find_role("version_control")
 _COPYING_PROGRAMS = find_role("concatenator") | find_role("output_splitter")
 
 
-def _read_file_options(role: str) -> dict[str, frozenset[str]]:
-    rows = (item.partition("=") for item in find_role(role))
-    return {program: frozenset(options.split(",")) for program, _, options in rows}
-
-
-CODE_FILE_OPTIONS = _read_file_options("code_file_option")
+CODE_FILE_OPTIONS = find_role_words("code_file_option")
 """Program → options that name a file of commands which it runs; `*` stands for its operands."""
-_TEXT_FILE_OPTIONS = _read_file_options("text_file_option")
+_TEXT_FILE_OPTIONS = find_role_words("text_file_option")
 """Program, or program and command, → options that name a file which it carries out; `<` stands for its input."""
 TEXT_READERS = frozenset(name.partition(":")[0] for name in _TEXT_FILE_OPTIONS)
 _EXEC_FLAGS = frozenset("-x -X --exec --exec-batch".split())

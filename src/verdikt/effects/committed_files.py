@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from verdikt.effects.zone_effects import derive_effect
+from verdikt.knowledge import join_role
 from verdikt.model.effect import Effects
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.session_state import value_key
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 COMMITTED_KEY = value_key("trail", "committed")
 """Files outside the project that hold a version from a commit: path → seq."""
 _MAX_FILES = 12
-_PRINTS_VERSION = compile_lazily(r"^git\s(?:-\S+\s+(?:\S+\s+)??)*(?:show|cat-file)\s.*\S:\S")
+_PRINTS_VERSION = compile_lazily(
+    rf"^(?:{join_role('work_tree_changer')})\s(?:-\S+\s+(?:\S+\s+)??)*(?:show|cat-file)\s.*\S:\S"
+)
 
 
 def note_committed_files(effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from verdikt.effects import host
 from verdikt.effects.invocation import DOWNLOADERS, RAW_CONNECTION_PROGRAMS, SHELLS
 from verdikt.effects.zone_effects import derive_effect
-from verdikt.knowledge import find_record, find_role
+from verdikt.knowledge import find_record, find_role, join_role
 from verdikt.model.effect import EffectClass
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import list_stage
@@ -275,14 +275,14 @@ _CREATE_VERBS = frozenset(
 )
 """Subcommands that create what their operands name."""
 _CREATES_REF = compile_lazily(
-    r"^git\s(?:.*\s)?(?:(?:checkout|switch)\s+(?:-\w+\s+)*-[bcC]\s+|branch\s+|tag\s+(?:-[as]\s+)*)([\w./-]+)"
+    rf"^(?:{join_role('work_tree_changer')})\s(?:.*\s)?(?:(?:checkout|switch)\s+(?:-\w+\s+)*-[bcC]\s+|branch\s+|tag\s+(?:-[as]\s+)*)([\w./-]+)"
 )
 _MAX_TEST_LENGTH = 300
 """How many bytes before a command are searched for the test that guards it."""
 _EXISTENCE_TEST = compile_lazily(r"(?:\[|\btest)\s+(?:!\s+)?-[efs]\s")
 _PATH_PATTERN = r"""["']?([^\s"'$`;|&\]]+)["']?"""
 _MISSING_FILE_TEST = compile_lazily(
-    rf"(?:\[\[?|\btest)\s+(?:-[efs]\s+{_PATH_PATTERN}\s*(?:\]\]?)?\s*(?:&&\s*echo\s[^;|&]*)?\|\|"
+    rf"(?:\[\[?|\btest)\s+(?:-[efs]\s+{_PATH_PATTERN}\s*(?:\]\]?)?\s*(?:&&\s*(?:{join_role('echo_printer')})\s[^;|&]*)?\|\|"
     rf"|!\s+-[efs]\s+{_PATH_PATTERN}\s*(?:\]\]?)?\s*(?:&&|;?\s*then\b))\s*[{{(]?\s*$"
 )
 

@@ -15,7 +15,7 @@ from verdikt.effects.embedded_commands import classify_embedded_commands, is_com
 from verdikt.effects.host import is_local_host, parse_host
 from verdikt.effects.package_sources import classify_package_source
 from verdikt.effects.secret_sends import is_issuer_host
-from verdikt.knowledge import find_role
+from verdikt.knowledge import join_role
 from verdikt.model.effect import Target
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 _LIFECYCLE_SCRIPT = compile_lazily(
     r'"(preinstall|install|postinstall|prepare|prepublish|prepublishOnly|prepack|postpack)"\s*:\s*"((?:[^"\\]|\\.)*)"'
 )
-_SENDERS = "|".join(sorted(map(re.escape, find_role("downloader") | find_role("raw_connection"))))
+_SENDERS = join_role("downloader", "raw_connection")
+_PRINTERS = join_role("variable_printer")
 _WORKFLOW_SENDER = compile_lazily(rf"(?<![\w.-])(?:{_SENDERS})\s")
 _ADDRESS = compile_lazily(r"\w+://[^\s\"']+")
 _SECRET_EXPRESSION = compile_lazily(r"(?i)\$\{\{[^}]*\bsecrets(?:\.(\w+))?[^}]*\}\}")
@@ -120,7 +121,7 @@ def _find_workflow_leaks(call: Invocation, content: str) -> Iterator[Effect]:
     if len(content) > _MAX_CONTENT:
         yield make_overflow_effect(call, "text")
     names = [re.escape(name) for name in _WORKFLOW_SECRETS.findall(content[:_MAX_CONTENT])]
-    variable = re.compile(rf"(?:\$\{{?|\bprintenv\s+)(?:{'|'.join(names)})\b") if names else None
+    variable = re.compile(rf"(?:\$\{{?|\b(?:{_PRINTERS})\s+)(?:{'|'.join(names)})\b") if names else None
     lines = content[:_MAX_CONTENT].replace("\\\n", " ").split("\n")
     sends = any(_sends_secrets(line, variable) for line in lines if _WORKFLOW_SENDER.search(line))
     if sends or _gives_secrets_to_strangers(content):

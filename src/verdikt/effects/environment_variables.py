@@ -11,7 +11,7 @@ from verdikt.effects.code.decoder import decode_percent
 from verdikt.effects.local_imports import list_module_files
 from verdikt.effects.target import is_build_output
 from verdikt.hosts.registry import HOSTS
-from verdikt.knowledge import find_role, find_variable_kind
+from verdikt.knowledge import find_role, find_variable_kind, join_role
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
@@ -27,7 +27,7 @@ _ESCAPING_LANGUAGES = frozenset(("vim", "psql"))
 """Languages of which only the commands for a shell are read."""
 _SHELL_ESCAPE = compile_lazily(r"(?m)(?:^|\|)\s*(?:\\!|:?!)\s*(.+)$")
 _INSTALLED = compile_lazily(r"/(?:\.?venv|node_modules|\.local|\.cargo|site-packages|usr|opt)(?:/|$)")
-_SHELL_SCRIPT = compile_lazily(r"(?!#!)|#!\s*\S*(?:/|\s)(?:ba|z|da|k)?sh\b")
+_SHELL_SCRIPT = compile_lazily(rf"(?!#!)|#!\s*\S*(?:/|\s)(?:{join_role('shell')})\b")
 """Text that a shell runs: by its first line, or without one."""
 _CARGO_PROGRAM = compile_lazily(r"CARGO_TARGET_\w+_(?:RUNNER|LINKER)$")
 _JAVA_AGENT = compile_lazily(r"-(?:javaagent|agentpath):([^\s=]+)")

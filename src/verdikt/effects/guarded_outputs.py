@@ -12,7 +12,7 @@ from posixpath import basename, join
 from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import NO_OPTIONS, Arguments
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role, find_role_words
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.path_set import PathSet, PathSetKind
@@ -26,15 +26,7 @@ _OUTPUT_OPTION = compile_lazily(r"--?(?:out|output|outfile|out[-_]file|output[-_
 _SHORT_OPTION = "-o"
 _SHORT_OPTION_EFFECTS = ("code.build", "code.run", "unknown.program")
 """Effects of programs for which `-o` names the output; elsewhere it may be a flag, as of `grep` and `ls`."""
-_DOWNLOAD_DIRECTORIES = {
-    name: options
-    for role, options in (
-        ("output_dir_downloader", frozenset(("--output-dir",))),
-        ("prefix_downloader", frozenset(("-P", "--directory-prefix"))),
-        ("dir_downloader", frozenset(("-d", "--dir"))),
-    )
-    for name in find_role(role)
-}
+_DOWNLOAD_DIRECTORIES = find_role_words("download_directory")
 """Options that name the directory of a downloaded file, whose name comes from the address or another option."""
 _NAME_OPTIONS = ("-o", "--out", "--output")
 _COMPRESSED_SUFFIXES = (".gz", ".xz", ".bz2", ".zst", ".lz4", ".lzma", ".Z", ".tgz")

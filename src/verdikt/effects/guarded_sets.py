@@ -286,7 +286,7 @@ def _classify_tar(call: Invocation, command: Command, written: WrittenTexts) -> 
     paths = _find_unpacked(call, command, _Unpacking(archive, directory, count, args.operands, excluded))
     top = call.resolver.to_absolute(directory.text if directory is not None else ".", command.cwd)
     options = " ".join(quote_shell_word(f"--exclude={relpath(path, top)}") for path in paths)
-    fix = f"tar {options} {' '.join(quote_shell_word(word.text) for word in words)}"
+    fix = f"{command.name} {options} {' '.join(quote_shell_word(word.text) for word in words)}"
     yield from _make_effects(call, command, iter([GuardedChange(paths, LEAVE_ALONE if strip else fix)]))
 
 
@@ -307,7 +307,7 @@ def _classify_unzip(call: Invocation, command: Command, written: WrittenTexts) -
     top = call.resolver.to_absolute(directory.text if directory is not None else ".", command.cwd)
     names = " ".join(quote_shell_word(relpath(path, top)) for path in paths)
     line = " ".join(quote_shell_word(word.text) for word in command.argv[1:])
-    yield from _make_effects(call, command, iter([GuardedChange(paths, f"unzip {line} -x {names}")]))
+    yield from _make_effects(call, command, iter([GuardedChange(paths, f"{command.name} {line} -x {names}")]))
 
 
 def _classify_seven_zip(call: Invocation, command: Command, written: WrittenTexts) -> Iterator[Effect]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.host import is_local_address
 from verdikt.effects.installation_names import is_for_trials
+from verdikt.knowledge import find_role_words, join_role
 from verdikt.model.effect import Effect, Effects, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.session_state import value_key
@@ -24,12 +25,16 @@ RESOURCES_KEY = value_key("trail", "resources")
 """What the session made or chose: kind → names."""
 _MAX_NAMES = 12
 _RELEVANT_PREFIXES = ("k8s.", "container.", "git.worktree", "git.branch.delete")
-_USE_CONTEXT = compile_lazily(r"^\S+ (?:-\S+ )*config (?:use-context|use) \S+$|^kubectx \S+$")
-_START_CLUSTER = compile_lazily(r"^(?:kind create cluster|minikube start|k3d cluster (?:create|start))\b")
+_CONTEXT_CHANGERS = join_role("context_changer")
+_USE_CONTEXT = compile_lazily(rf"^\S+ (?:-\S+ )*config (?:use-context|use) \S+$|^(?:{_CONTEXT_CHANGERS}) \S+$")
+_CLUSTER_STARTS = (f"{name} {verb}" for name, verbs in find_role_words("cluster_start").items() for verb in verbs)
+_START_CLUSTER = compile_lazily(rf"^(?:{'|'.join(sorted(_CLUSTER_STARTS))})\b")
 _OTHER_CLUSTER = compile_lazily(r"(?i)--(?:context|kubeconfig|server|cluster|token|kube-context)\b|\s-s\s")
-_CHANGES_KUBECONFIG = compile_lazily(r"(?i)kubeconfig|get-credentials|\.kube/|kubectx|kubens|config set-context")
+_CHANGES_KUBECONFIG = compile_lazily(
+    rf"(?i)kubeconfig|get-credentials|\.kube/|{join_role('context_changer', 'namespace_changer')}|config set-context"
+)
 _CREATE_VOLUME = compile_lazily(r"^\S+ volume create\b(?!.*(?:device=|bind|--driver[ =](?!local\b)|-d (?!local\b)))")
-_ADD_WORKTREE = compile_lazily(r"^git (?:-\S+ \S+ )?worktree add\b")
+_ADD_WORKTREE = compile_lazily(rf"^(?:{join_role('work_tree_changer')}) (?:-\S+ \S+ )?worktree add\b")
 _NEW_BRANCH = compile_lazily(r"\s-b\s+(\S+)")
 _LOCAL_CHANGES = ("k8s.write", "k8s.delete", "k8s.exec", "k8s.shell", "k8s.drain")
 _LOSSES = ("fs.delete", "fs.delete.tree", "fs.truncate", "fs.overwrite")

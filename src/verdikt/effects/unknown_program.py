@@ -16,7 +16,7 @@ from verdikt.effects.secret_sends import is_listed_host
 from verdikt.effects.target import is_device
 from verdikt.effects.written_files import spell_unknown
 from verdikt.effects.zone_effects import is_foreign_secret
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role, join_role
 from verdikt.model.effect import Certainty, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
@@ -54,7 +54,7 @@ _DESTRUCTIVE_NAME = compile_lazily(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|t
 _FILE_PRINTERS = "|".join(sorted({*FILTERS, *find_role("concatenator")}))
 _PRINTS_FILE = compile_lazily(rf"^(?:\$\(|`)\s*(?:{_FILE_PRINTERS})\b|^\$\(<")
 _UNKNOWN_PROGRAM_NAME = compile_lazily(
-    r"(?:^|[;&|(\n{`]|\b(?:do|then|else|if|while|until|eval|exec|time|sudo|env)\s|!\s)\s*"
+    rf"(?:^|[;&|(\n{{`]|\b(?:do|then|else|if|while|until|{join_role('command_prefix')})\s|!\s)\s*"
     rf"(?:\w+=\S*\s+)*[\"']?[^\s;&|=]*{UNKNOWN}"
 )
 """Something unknown where the name of a program stands."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.effects.command_input import find_static_output
 from verdikt.effects.deferred_files import classify_file_content
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role, find_role_words
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
     from verdikt.model.effect import Effect
 
-_FILE_DOWNLOADERS = find_role("file_downloader")
+_DOWNLOAD_OPTIONS = {name: " ".join(options) for name, options in find_role_words("download_file").items()}
+_FILE_DOWNLOADERS = frozenset(_DOWNLOAD_OPTIONS)
 """Programs that save what they download to a file that one of their options names."""
 _FILE_DECODERS = find_role("file_decoder")
 """Programs that turn an unreadable file into one that can be run."""
-_SAVING_DOWNLOADERS = find_role("saving_downloader")
+_NAMING_OPTIONS = {name: " ".join(options) for name, options in find_role_words("download_name").items()}
+"""Options that save a download under the name in its address, and `*` where none is needed."""
 _OUTPUT_SPLITTERS = find_role("output_splitter")
 _REMOTE_COPIERS = find_role("remote_copier")
 """Programs that copy files from another machine: `scp host:x.sh .`."""
@@ -63,8 +65,9 @@ class WrittenFiles:
             return []
         outputs = [redirect.target for redirect in call.command.redirects if redirect.op in _OUTPUT_OPERATORS]
         if call.name in _FILE_DOWNLOADERS:
-            outputs += call.args.get_values("-o --output -O --output-document --out")
-            if call.args.has_flag("-O --remote-name") or call.name in _SAVING_DOWNLOADERS:
+            outputs += call.args.get_values(_DOWNLOAD_OPTIONS[call.name])
+            naming_options = _NAMING_OPTIONS.get(call.name, "")
+            if naming_options == "*" or call.args.has_flag(naming_options):
                 outputs += [Word(w.text.split("?")[0].rsplit("/", 1)[-1]) for w in call.args.operands if "/" in w.text]
         outputs += call.args.operands if call.name in _OUTPUT_SPLITTERS else []
         outputs += _find_copied_files(call) if call.name in _REMOTE_COPIERS else []

@@ -7,7 +7,7 @@ from verdikt.claims.named_objects import find_changed_names, find_ref_names
 from verdikt.claims.wording import has_wording
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role, find_task_words
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import GitState
 from verdikt.turns.turn import is_same_path
@@ -17,10 +17,6 @@ _HISTORY_PROGRAMS = _FORGES | find_role("version_control")
 _ON_BRANCH = compile_lazily(
     r"\b(?:on|to|in|onto|into|from|auf|dans|sur|en|na|no|в|на) (?:\S+ )?\S*\s*branch", re.IGNORECASE
 )
-
-_MERGE_COMMANDS = frozenset({"merge", "rebase", "pull", "cherry-pick", "am"})
-_BREAKING_OFF = frozenset({"--abort", "--quit"})
-
 
 _REF_WORK = compile_lazily(
     r"\b(?:creat|switch|delet|remov|renam|cut|made|start|open|check)\w*\b[^.\n]{0,40}\bbranch|\bbranch\b[^.\n]{0,40}"
@@ -95,7 +91,9 @@ def _has_deleted_ref(request: ProofRequest, name: str) -> bool:
     """Return whether a command of this turn deleted a branch or a tag of that name."""
     runs = (run for call in request.turn.calls for run in call.successful_runs("other", "commit", "look"))
     return any(
-        run.argv[0] in _HISTORY_PROGRAMS and name in run.argv and not {"-d", "-D", "--delete"}.isdisjoint(run.argv)
+        run.argv[0] in _HISTORY_PROGRAMS
+        and name in run.argv
+        and not find_task_words(run.argv[0], "deletes").isdisjoint(run.argv)
         for run in runs
     )
 
@@ -166,14 +164,18 @@ def _find_merges(request: ProofRequest) -> tuple[int, ...]:
     for call in reversed(request.turn.calls):
         for run in call.runs:
             words = set(run.argv[1:5])
-            if run.argv[0] in _HISTORY_PROGRAMS and words & _MERGE_COMMANDS:
-                return () if words & _BREAKING_OFF else (call.seq,)
+            if run.argv[0] in _HISTORY_PROGRAMS and words & find_task_words(run.argv[0], "merges"):
+                return () if words & find_task_words(run.argv[0], "ends") else (call.seq,)
             # A script or a task of the project, by its name.
             if run.kind == "other" and run.argv[0] not in _HISTORY_PROGRAMS and "merge" in run.command_line:
                 return (call.seq,)
-        if call.kind == "mcp" and call.ok and any(command in call.tool for command in _MERGE_COMMANDS):
+        if call.kind == "mcp" and call.ok and any(command in call.tool for command in _list_merges()):
             return (call.seq,)
     return ()
+
+
+def _list_merges() -> frozenset[str]:
+    return frozenset().union(*(find_task_words(name, "merges") for name in _HISTORY_PROGRAMS))
 
 
 def _has_joined_branch(before: GitState, after: GitState) -> bool:

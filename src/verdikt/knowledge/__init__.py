@@ -7,6 +7,7 @@ commands that a program runs.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Set
 from functools import cache
 from importlib import import_module
@@ -110,6 +111,18 @@ def find_role(role: str) -> frozenset[str]:
 
 
 @cache
+def find_role_words(role: str) -> dict[str, frozenset[str]]:
+    """Return program → its words, for a role whose items are written `program=word,word`, with `_` for a blank."""
+    rows = (item.replace("_", " ").partition("=") for item in list_role(role))
+    return {program: frozenset(words.split(",")) for program, _, words in rows}
+
+
+def join_role(*roles: str) -> str:
+    """Return the names of the programs that have one of these roles, as alternatives of a regular expression."""
+    return "|".join(sorted({re.escape(name) for role in roles for name in list_role(role)}))
+
+
+@cache
 def _load_tasks() -> dict[str, Record]:
     tasks: dict[str, Record] = json.loads(_load_compiled().TASKS)
     return tasks
@@ -170,6 +183,12 @@ def list_summaries() -> list[dict[str, str]]:
     """Return how other checks say that they found nothing or something: the rows `summaries` of `report.toml`."""
     summaries: list[dict[str, str]] = _load_compiled().SUMMARIES
     return summaries
+
+
+def list_secret_arguments() -> list[dict[str, str]]:
+    """Return how command lines hold passwords: the rows `secret_arguments` of `secret.toml`."""
+    rows: list[dict[str, str]] = _load_compiled().SECRET_ARGUMENTS
+    return rows
 
 
 def find_suffix_program(suffix: str) -> str:

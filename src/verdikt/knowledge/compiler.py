@@ -342,6 +342,7 @@ def build_namespace(files: Mapping[str, Record]) -> dict[str, Any]:
         "CHECKS": list_checks(files),
         "VARIABLES": build_variables(files),
         "REPORTS": list_reports(files),
+        "SECRET_ARGUMENTS": [row for file in files.values() for row in file.get("secret_arguments", ())],
         "SUMMARIES": [row for file in files.values() for row in file.get("summaries", ())],
         "MCP_SERVERS": json.dumps(build_server_tools(), separators=(",", ":")),
         "SUFFIXES": {

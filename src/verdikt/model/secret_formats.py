@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from verdikt.knowledge import list_secret_arguments
+
 # A key ends where its lines stop looking like base64, so that no command can hide between BEGIN and END.
 _NEWLINE = r"(?:\r?\n|(?:\\+r)?\\+n)[ \t]{0,8}"
 _LINE = r"(?:[ \t]{0,8}(?:\r?\n|(?:\\+r)?\\+n)[ \t]{0,8}| )"
@@ -147,36 +149,15 @@ SECRET_FORMATS: tuple[tuple[str, str, str], ...] = (
     ("private-key", "Private-Lines:", _PUTTY),
     ("url-password", "://", r"://[^\s/?#:@\"'<>]{0,200}:([^\s/?#@\"'<>$`;|&(){}]{1,300})@"),
     ("netrc-password", "login", r"login\s{1,20}\S{1,200}\s{1,20}password\s{1,20}(\S{1,300})"),
-    # Passwords as arguments of programs that take them
-    (
-        "password",
-        "mysql",
-        r"\bmysql(?:dump|admin|import|show)?\b[^|;&\n]{0,300}?\s-p([^\s'\"$`;|&<>(){}-][^\s'\"$`;|&<>(){}]{3,})",
-    ),
-    ("password", "sshpass", r"\bsshpass\s{1,4}-p\s{0,4}[\"']?([^\s'\"$`;|&<>(){}]{3,})"),
-    ("password", "redis-cli", r"\bredis-cli\b[^|;&\n]{0,200}?\s-a\s{1,4}[\"']?([^\s'\"$`;|&<>(){}]{3,})"),
-    (
-        "password",
-        "login",
-        r"\b(?:docker|podman|helm|az|oc|skopeo|buildah|crane)\b[^|;&\n]{0,100}?\blogin\b"
-        r"[^|;&\n]{0,200}?\s-p\s{1,4}[\"']?([^\s'\"$`;|&<>(){}]{3,})",
-    ),
-    (
-        "password",
-        "curl",
-        r"\bcurl\b[^|;&\n]{0,500}?\s(?:-u|--user|-U|--proxy-user)"
-        r"[\s=]{0,4}[\"']?[^\s:\"'$]{1,200}:([^\s\"'$`;|&<>(){}]{3,300})",
-    ),
-    (
-        "password",
-        "wget",
-        r"\bwget\b[^|;&\n]{0,500}?\s--(?:http-|ftp-|proxy-)?password[\s=]{1,4}[\"']?([^\s\"'$`;|&<>(){}]{3,300})",
-    ),
-    ("password", "ldap", r"\bldap\w{3,10}\b[^|;&\n]{0,300}?\s-w\s{1,4}[\"']?([^\s'\"$`;|&<>(){}]{3,})"),
+    # A password as an argument that says itself what it is
     ("password", "pass:", r"\s-pass(?:in|out)?\s{1,4}[\"']?pass:([^\s'\"$`;|&<>(){}]{3,})"),
 )
 
-FORMATS_BY_LITERAL = tuple((literal, row) for row in SECRET_FORMATS for literal in row[1].split("|"))
+_ARGUMENT_FORMATS = (("password", row["literal"], row["pattern"]) for row in list_secret_arguments())
+
+FORMATS_BY_LITERAL = tuple(
+    (literal, row) for row in (*SECRET_FORMATS, *_ARGUMENT_FORMATS) for literal in row[1].split("|")
+)
 """Each literal with its row."""
 
 LATE_LITERALS = frozenset(

@@ -2,7 +2,7 @@
 
 import re
 
-from verdikt.knowledge import list_role
+from verdikt.knowledge import join_role, list_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.command_call import CommandCall
@@ -24,7 +24,7 @@ _PRINT_REDIRECT = compile_lazily(rf"\bprintf?\b(?P<text>[^;{{}}\n>]*)>>?[ \t]*{_
 _PRINT_TARGET = compile_lazily(r'\bprintf?\b(?P<text>[^;{}\n|]{0,2000})\|&?[ \t]*(?P<expression>"[ ]*"|[A-Za-z_]\w*)')
 _GETLINE_NAME = compile_lazily(r'(?P<expression>"[ ]*")[ \t]*\|&?[ \t]*getline[ \t]+(?P<name>[A-Za-z_]\w*)')
 _CONNECTION = compile_lazily(r"/inet[46]?/(?:tcp|udp)/\w*/(?P<host>[^/\s]+)/(?P<port>\w+)$")
-_SHELL_PIPE = compile_lazily(r"(?:\S*/)?(?:ba|da|z|k)?sh(?:[ \t]+-s)?$")
+_SHELL_PIPE = compile_lazily(rf"(?:\S*/)?(?:{join_role('shell')})(?:[ \t]+-s)?$")
 _HOME_VARIABLE = compile_lazily(r'\bENVIRON\[[ \t]*"HOME"[ \t]*\]')
 _STRING_ASSIGNMENT = compile_lazily(r'\b(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?P<string>"[ ]*")[ \t]*[;}\n]')
 _STRING_OR_COMMENT = compile_lazily(rf"{_STRING}|#[^\n]*")

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role, join_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import builtin, evaluated_text, exec_options, inner_commands, redirection
 from verdikt.shell.command import UNKNOWN, Code, CommandDraft, Word
@@ -32,7 +32,7 @@ _FILE_RUNNERS = sorted(
     set().union(*map(find_role, ("code_runner", "task_runner", "package_script", "argument_feeder"))) - {"."}
 )
 _FILE_EXECUTION = compile_lazily(
-    rf"sh\b|{'|'.join(_FILE_RUNNERS)}|\b(?:{'|'.join(sorted(find_role('job_queue')))})\b|chmod|<|[;|&({{\s][.~/$`\"']"
+    rf"sh\b|{'|'.join(_FILE_RUNNERS)}|\b(?:{join_role('job_queue')})\b|{join_role('mode_changer')}|<|[;|&({{\s][.~/$`\"']"
 )
 
 _OUTERMOST_FRAME = Frame()

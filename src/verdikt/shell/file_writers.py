@@ -2,13 +2,15 @@
 
 from posixpath import basename, join
 
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role_words
 from verdikt.shell.command import Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.option_parser import parse_options, parse_permuted_options
 from verdikt.shell.redirection import STDIN_NAMES, find_written_file, resolve_path
 
-_SAVING_DOWNLOADERS = find_role("saving_downloader")
+_FILE_OPTIONS = find_role_words("download_file")
+_DIRECTORY_OPTIONS = find_role_words("download_directory")
+_NAMING_OPTIONS = find_role_words("download_name")
 # A copy of a program keeps its abilities under a name that no rule knows.
 PROGRAM_DIRECTORIES = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/")
 
@@ -77,17 +79,10 @@ def trace_download(call: CommandCall) -> str | None:
     if call.walker.has_no_file_execution:
         return None
     options, words = parse_permuted_options(call.words, 1, call.valued_options)
-    value_by_option = dict(options)
-    if call.name not in _SAVING_DOWNLOADERS:
-        files = [value for option, value in options if option in ("-o", "--output")]
-        is_named_by_url, directory = (
-            not files and ("-O" in value_by_option or "--remote-name" in value_by_option),
-            value_by_option.get("--output-dir"),
-        )
-    else:
-        files = [value for option, value in options if option in ("-O", "--output-document")]
-        is_named_by_url, directory = not files, value_by_option.get("-P") or value_by_option.get("--directory-prefix")
-    if is_named_by_url:
+    files = [value for option, value in options if option in _FILE_OPTIONS.get(call.name, ())]
+    places = [value for option, value in options if option in _DIRECTORY_OPTIONS.get(call.name, ())]
+    directory = places[-1] if places else None
+    if not files and not _NAMING_OPTIONS.get(call.name, frozenset()).isdisjoint(("*", *(name for name, _ in options))):
         files = [Word(basename(word.text.split("?")[0])) for word in words]
     for file in files:
         if file is not None:

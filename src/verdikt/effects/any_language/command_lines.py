@@ -11,17 +11,18 @@ import re
 from collections.abc import Iterator, Sequence
 
 from verdikt.effects.any_language.word_families import DESCRIPTIONS
-from verdikt.knowledge import find_role
+from verdikt.knowledge import join_role
 from verdikt.model.lazy_regex import compile_lazily
 
 _MAX_LINES = 40
 """Lines of one file that are looked at; a file with more holds a list of commands, for a test or a guard."""
 _MAX_LINE_LENGTH = 2_000
 _MAX_BLOCK = 200
-_PROGRAMS = "|".join(sorted(find_role("harmful_line")))
-_SHELLS = "|".join(sorted(find_role("shell")))
+_PROGRAMS = join_role("harmful_line")
+_SHELLS = join_role("shell")
+_PREFIXES = join_role("command_prefix")
 _MAY_COMMAND = compile_lazily(
-    rf"(?<![\w.-])(?:{_PROGRAMS})\s|\|\s*(?:sudo\s+)?(?:{_SHELLS})\b|/dev/tcp/|\bimport\s+\w+|\brequire\s*\("
+    rf"(?<![\w.-])(?:{_PROGRAMS})\s|\|\s*(?:(?:{_PREFIXES})\s+)?(?:{_SHELLS})\b|/dev/tcp/|\bimport\s+\w+|\brequire\s*\("
 )
 # `"sh", "-c", "…"`; in settings the shell may stand on another line.
 _SHELL_WORDS = compile_lazily(r"""["']-l?c["'](?:\s*,\s*|\s+)("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""")
@@ -33,9 +34,7 @@ _RUNNING_WORD = compile_lazily(
 _SIGN = compile_lazily(r"(?:^|\s):?!\s*([a-z].+)$|^\s*(?:shell|sh|system|exec|run|command)\s+([^\s\"'(=:].+)$")
 _VALUE = compile_lazily(r"^[\s-]*[\"']?([\w.-]+)[\"']?\s*(?:=|:(?=\s))\s*(.+?)\s*,?\s*$")
 _ITEM = compile_lazily(r"^\s*-\s+(.+?)\s*$")
-_COMMAND_START = compile_lazily(
-    rf"^(?:\w+=\S*\s+)*(?:sudo\s+|exec\s+|env\s+|nohup\s+)*(?:(?:{_SHELLS})\s+-\w*c|{_PROGRAMS})\s"
-)
+_COMMAND_START = compile_lazily(rf"^(?:\w+=\S*\s+)*(?:(?:{_PREFIXES})\s+)*(?:(?:{_SHELLS})\s+-\w*c|{_PROGRAMS})\s")
 _CHECKING = compile_lazily(r"(?i)\b(?:assert\w*|expect\w*|should\w*|test\w*|check\w*|describe|it)\b")
 
 

@@ -21,13 +21,14 @@ from verdikt.effects.any_language.word_families import (
     split_words,
 )
 from verdikt.effects.target import is_build_output, is_cache
+from verdikt.knowledge import join_role
 from verdikt.model.effect import Zone
 from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
     from verdikt.effects.any_language.text_reader import TextReader
 
-_DELETING_COMMAND = compile_lazily(r"(?:^|[\s;&|`(\"'])(?:rm|shred)\s+-|\brmdir\s|\s-delete\b")
+_DELETING_COMMAND = compile_lazily(rf"(?:^|[\s;&|`(\"'])(?:{join_role('forced_remover')})\s+-|\brmdir\s|\s-delete\b")
 _COMMAND_WORD = compile_lazily(r"(?:[$#]\{[^}]*\}|\$\([^)]*\)|[^\s;&|])+")
 _SYSTEM_DIRECTORIES = ("/etc/", "/usr/", "/lib/", "/boot/", "/System/", "/Library/")
 

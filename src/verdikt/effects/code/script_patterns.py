@@ -5,7 +5,7 @@ Data only.
 
 import re
 
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role_words
 from verdikt.model.lazy_regex import compile_lazily
 
 # A string in any of three quotes, each with a group of its own; patterns below rely on three groups per string.
@@ -120,7 +120,7 @@ EVAL_TEXT = compile_lazily(
 FETCH_CALL = compile_lazily(
     r"""\bfetch\s*\(|\baxios\b|require\(['"]https?['"]\)|https?\.get\(|URI\.open|open-uri|\bLWP::|Net::HTTP"""
     r"""|curl_exec|(?:file_get_contents|fopen|\bget)\s*\(?\s*['"]https?:"""
-    rf"""|[`'"(]\s*(?:{"|".join(sorted(find_role("file_downloader")))})\s"""
+    rf"""|[`'"(]\s*(?:{"|".join(sorted(find_role_words("download_file")))})\s"""
 )
 DECODE_CALL = compile_lazily(
     r"""\batob\b|['"]base64['"]|base64_decode|decode64|decode_base64|gzinflate|str_rot13|hex2bin"""
