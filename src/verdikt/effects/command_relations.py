@@ -30,7 +30,7 @@ from verdikt.effects.dataflow import (
     uses_variables,
 )
 from verdikt.effects.endless_spawn import mark_endless_spawns
-from verdikt.effects.rewritten_files import downgrade_rewrites, mark_discarded_changes
+from verdikt.effects.rewritten_files import TREE_CHANGERS, downgrade_rewrites, mark_discarded_changes
 from verdikt.effects.secret_sends import (
     SECRET_FILE_PROGRAMS,
     derive_key_variable_sends,
@@ -85,7 +85,8 @@ class CommandRelations:
         if commands[0].name in SECRET_FILE_PROGRAMS:
             trace_secret_files(commands, [effects], self._resolver)
         look_up_overwritten(effects, self._resolver)
-        mark_discarded_changes(commands, [effects])
+        if commands[0].name in TREE_CHANGERS:
+            mark_discarded_changes(commands, [effects])
         if moved := self._resolver.facts.moved_work:
             mark_lost_work(effects, moved)
         if _has_prefix(effects, OUTGOING_PREFIXES):
@@ -150,7 +151,10 @@ class CommandRelations:
             for effects in effects_by_command:
                 look_up_overwritten(effects, self._resolver)
             downgrade_rewrites(commands, effects_by_command)
-        mark_discarded_changes(commands, effects_by_command)
+        for command in commands:  # a loop and no generator: every text comes through here
+            if command.name in TREE_CHANGERS:
+                mark_discarded_changes(commands, effects_by_command)
+                break
         if "fs.move" in names or self._resolver.facts.moved_work:
             self._follow_moved_work(effects_by_command)
         if "proc.spawn" in names:
