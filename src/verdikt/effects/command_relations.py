@@ -148,13 +148,9 @@ class CommandRelations:
         if _may_handle_secret_files(commands):
             trace_secret_files(commands, effects_by_command, self._resolver)
         if "fs.overwrite" in names:
-            for effects in effects_by_command:
-                look_up_overwritten(effects, self._resolver)
-            downgrade_rewrites(commands, effects_by_command)
-        for command in commands:  # a loop and no generator: every text comes through here
-            if command.name in TREE_CHANGERS:
-                mark_discarded_changes(commands, effects_by_command)
-                break
+            self._follow_overwrites(commands, effects_by_command)
+        if _may_discard_changes(commands):
+            mark_discarded_changes(commands, effects_by_command)
         if "fs.move" in names or self._resolver.facts.moved_work:
             self._follow_moved_work(effects_by_command)
         if "proc.spawn" in names:
@@ -165,6 +161,11 @@ class CommandRelations:
             downgrade_own_ref_deletes(commands, effects_by_command)
         if not names.isdisjoint(REPLACE_EFFECTS):
             downgrade_conditional_writes(text, commands, effects_by_command, self._resolver)
+
+    def _follow_overwrites(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
+        for effects in effects_by_command:
+            look_up_overwritten(effects, self._resolver)
+        downgrade_rewrites(commands, effects_by_command)
 
     def _is_own_temporary(self, effect: Effect) -> bool:
         """Return whether a read secret is a temporary file that this very text made, and no copy of another secret."""
@@ -208,6 +209,13 @@ def _names_absent_path(effects_by_command: Iterable[Iterable[Effect]]) -> bool:
 def _may_handle_secret_files(commands: Sequence[Command]) -> bool:
     for command in commands:
         if command.repeated or command.name in SECRET_FILE_PROGRAMS:
+            return True
+    return False
+
+
+def _may_discard_changes(commands: Sequence[Command]) -> bool:
+    for command in commands:
+        if command.name in TREE_CHANGERS:
             return True
     return False
 
