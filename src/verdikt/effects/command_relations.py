@@ -30,7 +30,7 @@ from verdikt.effects.dataflow import (
     uses_variables,
 )
 from verdikt.effects.endless_spawn import mark_endless_spawns
-from verdikt.effects.rewritten_files import downgrade_rewrites, mark_discarded_changes
+from verdikt.effects.rewritten_files import TREE_CHANGERS, downgrade_rewrites, mark_discarded_changes
 from verdikt.effects.secret_sends import (
     SECRET_FILE_PROGRAMS,
     derive_key_variable_sends,
@@ -85,7 +85,8 @@ class CommandRelations:
         if commands[0].name in SECRET_FILE_PROGRAMS:
             trace_secret_files(commands, [effects], self._resolver)
         look_up_overwritten(effects, self._resolver)
-        mark_discarded_changes(commands, [effects])
+        if commands[0].name in TREE_CHANGERS:
+            mark_discarded_changes(commands, [effects])
         if moved := self._resolver.facts.moved_work:
             mark_lost_work(effects, moved)
         if _has_prefix(effects, OUTGOING_PREFIXES):
@@ -147,10 +148,9 @@ class CommandRelations:
         if _may_handle_secret_files(commands):
             trace_secret_files(commands, effects_by_command, self._resolver)
         if "fs.overwrite" in names:
-            for effects in effects_by_command:
-                look_up_overwritten(effects, self._resolver)
-            downgrade_rewrites(commands, effects_by_command)
-        mark_discarded_changes(commands, effects_by_command)
+            self._follow_overwrites(commands, effects_by_command)
+        if _may_discard_changes(commands):
+            mark_discarded_changes(commands, effects_by_command)
         if "fs.move" in names or self._resolver.facts.moved_work:
             self._follow_moved_work(effects_by_command)
         if "proc.spawn" in names:
@@ -161,6 +161,11 @@ class CommandRelations:
             downgrade_own_ref_deletes(commands, effects_by_command)
         if not names.isdisjoint(REPLACE_EFFECTS):
             downgrade_conditional_writes(text, commands, effects_by_command, self._resolver)
+
+    def _follow_overwrites(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
+        for effects in effects_by_command:
+            look_up_overwritten(effects, self._resolver)
+        downgrade_rewrites(commands, effects_by_command)
 
     def _is_own_temporary(self, effect: Effect) -> bool:
         """Return whether a read secret is a temporary file that this very text made, and no copy of another secret."""
@@ -204,6 +209,13 @@ def _names_absent_path(effects_by_command: Iterable[Iterable[Effect]]) -> bool:
 def _may_handle_secret_files(commands: Sequence[Command]) -> bool:
     for command in commands:
         if command.repeated or command.name in SECRET_FILE_PROGRAMS:
+            return True
+    return False
+
+
+def _may_discard_changes(commands: Sequence[Command]) -> bool:
+    for command in commands:
+        if command.name in TREE_CHANGERS:
             return True
     return False
 

@@ -21,7 +21,7 @@ _WRITE_EFFECTS = ("fs.write", "fs.overwrite")
 _PRINTING_VERBS = frozenset("show cat-file archive".split())
 _UNPACKERS = find_role("tape_archiver")
 _PATCHERS = find_role("patcher")
-_TREE_CHANGERS = find_role("work_tree_changer")
+TREE_CHANGERS = find_role("work_tree_changer")
 
 
 def downgrade_rewrites(commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
@@ -56,11 +56,6 @@ def mark_discarded_changes(commands: Sequence[Command], effects_by_command: list
 
     Also by way of a file: `git show HEAD:x > y; cp y x`, and for `git archive | tar -x` and `git diff | patch -R`.
     """
-    for command in commands:  # nearly every text comes through here
-        if command.name in _TREE_CHANGERS:
-            break
-    else:
-        return
     prints: list[bool] = []
     made: set[str] = set()
     for command, effects in zip(commands, effects_by_command, strict=True):
@@ -80,7 +75,7 @@ def mark_discarded_changes(commands: Sequence[Command], effects_by_command: list
 
 def _prints_commit(command: Command) -> bool:
     """Return whether a git command prints files of a commit, or the changes since then."""
-    words = [word.text for word in command.argv[1:]] if command.name in _TREE_CHANGERS else []
+    words = [word.text for word in command.argv[1:]] if command.name in TREE_CHANGERS else []
     verb = next((word for word in words if not word.startswith("-")), "")
     if verb == "diff":
         return True
