@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
     from verdikt.model.effect import Effect
 
-_DOWNLOAD_OPTIONS = {name: " ".join(options) for name, options in find_role_words("download_file").items()}
-_FILE_DOWNLOADERS = frozenset(_DOWNLOAD_OPTIONS)
+_FILE_DOWNLOADERS = frozenset(find_role_words("download_file"))
 """Programs that save what they download to a file that one of their options names."""
 _FILE_DECODERS = find_role("file_decoder")
 """Programs that turn an unreadable file into one that can be run."""
+_DOWNLOAD_OPTIONS = " ".join(sorted(set().union(*find_role_words("download_file").values())))
+"""Those of all: what is a log to one of them (`wget -o x`) holds words of another machine as well."""
 _NAMING_OPTIONS = {name: " ".join(options) for name, options in find_role_words("download_name").items()}
 """Options that save a download under the name in its address, and `*` where none is needed."""
 _OUTPUT_SPLITTERS = find_role("output_splitter")
@@ -65,7 +66,7 @@ class WrittenFiles:
             return []
         outputs = [redirect.target for redirect in call.command.redirects if redirect.op in _OUTPUT_OPERATORS]
         if call.name in _FILE_DOWNLOADERS:
-            outputs += call.args.get_values(_DOWNLOAD_OPTIONS[call.name])
+            outputs += call.args.get_values(_DOWNLOAD_OPTIONS)
             naming_options = _NAMING_OPTIONS.get(call.name, "")
             if naming_options == "*" or call.args.has_flag(naming_options):
                 outputs += [Word(w.text.split("?")[0].rsplit("/", 1)[-1]) for w in call.args.operands if "/" in w.text]
