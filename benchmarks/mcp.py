@@ -158,8 +158,10 @@ def build_empty_relay(server: list[str]) -> list[str]:
     return ["sh", "-c", f"cat | {shlex.join(server)} | cat"]
 
 
-def measure_sdk_client(servers: Path, commands: Mapping[str, list[str]], env: Mapping[str, str], root: Path) -> float:
-    """Return relayed / direct as the client of the `mcp` SDK sees it."""
+def measure_sdk_client(
+    servers: Path, commands: Mapping[str, list[str]], env: Mapping[str, str], root: Path
+) -> dict[str, float]:
+    """Return the median of a call by each way, as the client of the `mcp` SDK sees it."""
     client = [
         str(servers / "env/bin/python"),
         str(Path(__file__).parent.parent / "tests/mcp_servers/call_timer.py"),
@@ -169,8 +171,8 @@ def measure_sdk_client(servers: Path, commands: Mapping[str, list[str]], env: Ma
         client, cwd=root, env=dict(env), input=json.dumps(commands), capture_output=True, text=True, check=True
     )
     medians = {name: statistics.median(times) for name, times in json.loads(completed.stdout).items()}
-    print(f"SDK client: direct p50 {medians['direct'] * 1e3:.2f} ms, relayed p50 {medians['relayed'] * 1e3:.2f} ms")
-    return medians["relayed"] / medians["direct"]
+    print("SDK client, p50: " + ", ".join(f"{name} {value * 1e3:.2f} ms" for name, value in medians.items()))
+    return medians
 
 
 def report(name: str, value: float, *, bar_name: str = "", at_least: bool = False) -> None:
@@ -223,7 +225,10 @@ def main() -> None:
         print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
         print(f"the relay's CPU per call {cpu_per_call * 1e3:.2f} ms")
         report_rounds(rounds)
-        report("call, SDK client", measure_sdk_client(servers, {"direct": server, "relayed": relay}, env, root))
+        ways = {"direct": server, "relayed": relay, "cat": build_empty_relay(server)}
+        medians = measure_sdk_client(servers, ways, env, root)
+        report("call, SDK client", medians["relayed"] / medians["direct"])
+        report("empty relay (`cat`), SDK client", medians["cat"] / medians["direct"])
         for suffix, choose in (("", statistics.median), (", least disturbed", min)):
             big_direct, big_relayed = map(choose, zip(*big_pairs, strict=True))
             start_direct, start_relayed = map(choose, zip(*start_times, strict=True))

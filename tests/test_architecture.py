@@ -237,3 +237,30 @@ def test_source_follows_the_import_and_purity_rules() -> None:
 def test_each_rule_fires_on_a_seeded_violation(files: dict[str, str], violation: str) -> None:
     """Every rule reports at least one file that breaks it, so no rule is empty."""
     assert any(violation in reported for reported in find_violations(files))
+
+
+@pytest.mark.parametrize(
+    ("files", "max_lines"),
+    [
+        ("knowledge/programs/*.toml", 4000),
+        ("effects/handlers/*.py", 2000),
+        ("effects/program_[er]*.py", 600),
+    ],
+)
+def test_what_is_known_of_programs_stays_small(files: str, max_lines: int) -> None:
+    """Records, handlers and the interpreter of records keep to their bounds: what grows without one is no table."""
+    paths = list(SOURCE.glob(files))
+
+    assert paths
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths) <= max_lines
+
+
+def test_at_most_a_dozen_handlers_each_named_in_a_record() -> None:
+    """Python is for what no table can say; a handler that no record names is dead."""
+    records = "\n".join(path.read_text(encoding="utf-8") for path in (SOURCE / "knowledge/programs").glob("*.toml"))
+    modules = {path.stem for path in (SOURCE / "effects/handlers").glob("*.py")} - {"__init__"}
+    named = set(re.findall(r'(?:handler|prepare|adjust) = "([a-z_]+)\.', records))
+
+    assert len(modules) <= 12
+    assert named <= modules
+    assert modules - named <= {"git_remotes"}, "it is a part of `git`"

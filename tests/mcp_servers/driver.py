@@ -8,6 +8,7 @@ import asyncio
 import json
 import os
 import sys
+from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -17,6 +18,8 @@ from mcp.client.stdio import stdio_client
 from mcp import StdioServerParameters
 
 SEEN: list[str] = []
+UPDATED = asyncio.Event()
+PATIENCE_SECONDS = 20.0
 
 
 async def sample(context: Any, params: Any) -> Any:
@@ -45,8 +48,46 @@ async def note_progress(progress: float, total: float | None, message: str | Non
     SEEN.append(f"progress {progress:g}/{total or 0:g}")
 
 
+async def note_message(message: Any) -> None:
+    """Note that a resource is another one, however often the server says so."""
+    if isinstance(message, types.ResourceUpdatedNotification):
+        UPDATED.set()
+
+
+async def await_update() -> str:
+    """Wait for the first such note."""
+    await asyncio.wait_for(UPDATED.wait(), PATIENCE_SECONDS)
+    return "updated"
+
+
+async def listen(client: Client, uri: str, tool: str) -> str:
+    """Listen for a change of a resource, which a tool makes, and return the event."""
+    async with client.listen(resource_subscriptions=[uri]) as subscription:
+        await client.call_tool(tool, {})
+        return repr(await asyncio.wait_for(anext(subscription), PATIENCE_SECONDS))
+
+
+async def await_file(path: str) -> str:
+    """Return what a tool writes into a file."""
+    for _ in range(int(PATIENCE_SECONDS * 20)):
+        if os.path.exists(path):
+            with open(path) as file:
+                return file.read()
+        await asyncio.sleep(0.05)
+    return "nothing"
+
+
+def start(client: Client, call: dict[str, Any]) -> Any:
+    """Return what a call of the script does: a method of the client, or one of the functions above."""
+    own = {"await_update": await_update, "await_file": await_file, "listen": partial(listen, client)}
+    options = {"progress_callback": note_progress} if call.get("progress") else {}
+    return own.get(call["do"], getattr(client, call["do"], None))(*call.get("args", []), **options)
+
+
 def dump(value: Any) -> Any:
     """Return what the client got, as plain data."""
+    if isinstance(value, str):
+        return value
     return value.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
@@ -80,8 +121,7 @@ async def drive(client: Client, calls: list[dict[str, Any]]) -> dict[str, Any]:
         "calls": [],
     }
     for call in calls:
-        options = {"progress_callback": note_progress} if call.get("progress") else {}
-        work = getattr(client, call["do"])(*call.get("args", []), **call.get("kwargs", {}), **options)
+        work = start(client, call)
         if "cancel_after" in call:
             report["calls"].append(await cancel(work, call["cancel_after"]))
             continue
@@ -100,7 +140,7 @@ async def main() -> None:
     else:
         server = target
     callbacks = {"sampling_callback": sample, "elicitation_callback": elicit, "list_roots_callback": list_roots}
-    async with Client(server, mode=mode, cache=None, **callbacks) as client:
+    async with Client(server, mode=mode, cache=None, message_handler=note_message, **callbacks) as client:
         print(json.dumps(await drive(client, json.load(sys.stdin))))
 
 

@@ -101,6 +101,9 @@ EVERYTHING = [
     {"do": "read_resource", "args": ["demo://resource/static/document/features.md"]},
     {"do": "read_resource", "args": ["demo://nowhere"]},
     {"do": "subscribe_resource", "args": ["demo://resource/dynamic/text/1"]},
+    call("toggle-subscriber-updates"),
+    {"do": "await_update"},
+    call("toggle-subscriber-updates"),
     {"do": "unsubscribe_resource", "args": ["demo://resource/dynamic/text/1"]},
     {"do": "set_logging_level", "args": ["debug"]},
     {"do": "send_ping"},
@@ -156,15 +159,34 @@ def list_cases(servers: Path, project: Path, page: str) -> dict[str, tuple[list[
                 call("get_progress", progress=True),
                 {"do": "read_resource", "args": ["note://one"]},
                 {"do": "get_prompt", "args": ["greet", {"name": "Ada"}]},
+                call("get_wishes"),
+                call("get_cancelled", {"path": f"{here}/cancelled"}, cancel_after=1.0),
+                {"do": "await_file", "args": [f"{here}/cancelled"]},
+                {"do": "listen", "args": ["note://one", "get_update"]},
             ],
         ),
     }
 
 
 def normalize(report: dict[str, Any]) -> dict[str, Any]:
-    """Return a report without the time of day, which a server tells."""
-    normalized: dict[str, Any] = json.loads(re.sub(r"created at [0-9:]+ [AP]M", "created", json.dumps(report)))
+    """Return a report without the time of day and the session's id, which a server tells."""
+    text = re.sub(r"created at [0-9:]+ [AP]M", "created", json.dumps(report))
+    normalized: dict[str, Any] = json.loads(re.sub(r"for session [0-9a-z-]+", "for a session", text))
     return normalized
+
+
+def assert_complete(name: str, mode: str, report: dict[str, Any]) -> None:
+    """Check that the client has seen all that the server can show: two reports could be equal because both failed."""
+    if name == "everything":
+        assert {"elicitation", "roots", "sampling"} <= set(report["seen"])
+        assert {"cancelled", "updated"} <= {result for result in report["calls"] if isinstance(result, str)}
+    elif name == "modern":
+        wishes, cancelled, note, event = report["calls"][-4:]
+        assert wishes["content"][0]["text"] == "a completion, Ada, file:///srv/project"
+        assert (cancelled, note) == ("cancelled", "cancelled")
+        # Only the new era has something to listen to.
+        is_told = mode == "auto"
+        assert ("ResourceUpdated" if is_told else "ListenNotSupportedError") in json.dumps(event)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -180,6 +202,7 @@ def test_a_real_server_is_the_same_through_the_relay(servers: Path, project: Pat
 
     assert normalize(relayed) == normalize(direct)
     assert direct["tools"]["tools"]
+    assert_complete(name, mode, relayed)
     with open_store(project.parent / "data", projections=load_projections()) as store:
         kinds = [entry.kind.value for s in store.list_sessions() for entry in store.read_entries(s)]
     assert kinds.count("decision") >= len(direct["calls"]) - 6
@@ -219,9 +242,11 @@ def test_a_real_server_is_the_same_through_the_relay_over_http(
     relaying = [*relay(name), "--attended", "--listen", f"127.0.0.1:{relay_port}", "--to", to]
     with run_process(started, project, port, PORT=str(port)), run_process(relaying, project, relay_port):
         direct = drive(servers, project, mode, [to], calls)
+        (project / "cancelled").unlink(missing_ok=True)
         relayed = drive(servers, project, mode, [f"http://127.0.0.1:{relay_port}/mcp"], calls)
 
     assert normalize(relayed) == normalize(direct)
+    assert_complete(name, mode, relayed)
 
 
 @pytest.mark.parametrize(
@@ -244,9 +269,11 @@ def test_a_real_server_at_an_address_is_the_same_through_the_relay_on_stdio(
     with run_process(started, project, port, PORT=str(port)):
         # The client of the SDK does not speak the transport of 2024 by itself; the same server on stdio is compared.
         direct = drive(servers, project, mode, ["--", *command] if transport == "sse" else [to], calls)
+        (project / "cancelled").unlink(missing_ok=True)
         relayed = drive(servers, project, mode, ["--", *relay(name), "--to", to], calls)
 
     assert normalize(relayed) == normalize(direct)
+    assert_complete(name, mode, relayed)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])

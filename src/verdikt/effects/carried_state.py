@@ -29,6 +29,7 @@ _COMPRESSORS = find_role("compressor")
 _CODE_RUNNERS = find_role("code_runner")
 _COMPRESSED_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".br", ".7z", ".zip", ".gpg", ".asc", ".enc", ".age")
 _OUTPUT_OPTION = compile_lazily(r"\s(?:-o|--output)[ =](\S+)")
+_HOME_ZONES = (Zone.HOME, Zone.SECRET, Zone.PERSIST, Zone.GUARD)
 _LOST_STATES = ("untracked", "modified")
 
 
@@ -84,7 +85,7 @@ def is_uncommitted_work(path: str, resolver: TargetResolver) -> bool:
     if not resolver.project_root or not path.startswith(resolver.project_root + "/"):
         # What lies in a home is in no commit of this project.
         target = resolver.resolve_absolute(path)
-        return target.zone is Zone.HOME and not target.path.startswith(f"{resolver.facts.home}/.cache/")
+        return target.zone in _HOME_ZONES and not target.path.startswith(f"{resolver.facts.home}/.cache/")
     if any(mark in path for mark in "*?["):
         # Of a directory that a build makes, what is in it is no work either.
         directory = dirname(path)
@@ -140,7 +141,7 @@ def _is_code(effects: Sequence[Effect]) -> bool:
 
 
 def _is_existing_file(target: Target, resolver: TargetResolver) -> bool:
-    if target.zone is not Zone.PROJECT or target.state or not target.path or is_glob(target.path):
+    if target.zone not in (Zone.PROJECT, Zone.SECRET) or target.state or not target.path or is_glob(target.path):
         return False
     # A directory is merged with what is copied into it.
     return resolver.facts.path(target.path, git=False).kind == "file"

@@ -33,6 +33,7 @@ _ADDRESS = compile_lazily(r"\w+://[^\s\"']+")
 _SECRET_EXPRESSION = compile_lazily(r"(?i)\$\{\{[^}]*\bsecrets(?:\.(\w+))?[^}]*\}\}")
 _WORKFLOW_SECRETS = compile_lazily(r"(?i)\b(\w+)\s*:\s*[\"']?\$\{\{\s*toJSON\(\s*secrets\s*\)")
 """A variable that holds all secrets of a workflow."""
+_EVERY_SECRET = compile_lazily(r"(?i)\$\{\{\s*toJSON\(\s*secrets\s*\)")
 _WORKFLOW_COMMAND = compile_lazily(r"(?m)^\s*(?:-\s+)?(?:run|script):\s*[|>]?-?\s*(.*)$")
 _REQUEST_CODE = compile_lazily(r"ref:\s*[\"']?\$\{\{\s*github\.(?:event\.pull_request\.head|head_ref)")
 _WORKFLOW_NAMES = (".gitlab-ci.yml", "Jenkinsfile", "azure-pipelines.yml", ".travis.yml")
@@ -123,9 +124,18 @@ def _find_workflow_leaks(call: Invocation, content: str) -> Iterator[Effect]:
     names = [re.escape(name) for name in _WORKFLOW_SECRETS.findall(content[:_MAX_CONTENT])]
     variable = re.compile(rf"(?:\$\{{?|\b(?:{_PRINTERS})\s+)(?:{'|'.join(names)})\b") if names else None
     lines = content[:_MAX_CONTENT].replace("\\\n", " ").split("\n")
-    sends = any(_sends_secrets(line, variable) for line in lines if _WORKFLOW_SENDER.search(line))
-    if sends or _gives_secrets_to_strangers(content):
+    senders = [line for line in lines if _WORKFLOW_SENDER.search(line)]
+    if any(_sends_every_secret(line) for line in senders):
+        yield call.make_effect("cred.send", note="a workflow that sends all of its secrets out")
+    elif any(_sends_secrets(line, variable) for line in senders) or _gives_secrets_to_strangers(content):
         yield call.make_effect("cred.send", possible=True, note="a workflow that sends its secrets out")
+
+
+def _sends_every_secret(line: str) -> bool:
+    """Return whether a line that sends something has all secrets of a workflow and another machine's address."""
+    return _EVERY_SECRET.search(line) is not None and any(
+        not is_local_host(parse_host(address)) for address in _ADDRESS.findall(line)
+    )
 
 
 def _sends_secrets(line: str, variable: re.Pattern[str] | None) -> bool:

@@ -26,11 +26,14 @@ _DOWNLOAD_OPTIONS = " ".join(sorted(set().union(*find_role_words("download_file"
 _NAMING_OPTIONS = {name: " ".join(options) for name, options in find_role_words("download_name").items()}
 """Options that save a download under the name in its address, and `*` where none is needed."""
 _OUTPUT_SPLITTERS = find_role("output_splitter")
+_INPUT_COPIERS = find_role("input_copier")
+"""Programs that can put their standard input into a file: `cp /dev/stdin x`, `dd of=x`."""
+_INPUT_FILES = frozenset(("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
 _REMOTE_COPIERS = find_role("remote_copier")
 """Programs that copy files from another machine: `scp host:x.sh .`."""
-FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | find_role("file_source")
+FILE_SOURCES = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | _INPUT_COPIERS | find_role("file_source")
 """Programs that may put into a file what is run later."""
-_OUTPUT_NAMERS = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | _OUTPUT_SPLITTERS
+_OUTPUT_NAMERS = _FILE_DOWNLOADERS | _FILE_DECODERS | _REMOTE_COPIERS | _OUTPUT_SPLITTERS | _INPUT_COPIERS
 """Programs that write files which their words name; all others write to redirections only."""
 _OUTPUT_OPERATORS = (">", ">|", ">>", "&>", "&>>")
 _QUOTING = str.maketrans("", "", "\"'{}")
@@ -71,6 +74,7 @@ class WrittenFiles:
             if naming_options == "*" or call.args.has_flag(naming_options):
                 outputs += [Word(w.text.split("?")[0].rsplit("/", 1)[-1]) for w in call.args.operands if "/" in w.text]
         outputs += call.args.operands if call.name in _OUTPUT_SPLITTERS else []
+        outputs += _find_input_copies(call) if call.name in _INPUT_COPIERS else []
         outputs += _find_copied_files(call) if call.name in _REMOTE_COPIERS else []
         if call.name in _FILE_DOWNLOADERS | _REMOTE_COPIERS or _reads_download(call):
             self.downloaded.update(filter(None, self._to_paths(outputs, call)))
@@ -110,6 +114,15 @@ def spell_unknown(word: Word) -> str:
 def _reads_download(call: Invocation) -> bool:
     """Return whether the output of a downloader is piped into the command."""
     return call.command.pipe_from is not None and any(c.name in _FILE_DOWNLOADERS for c in call.iter_upstream())
+
+
+def _find_input_copies(call: Invocation) -> list[Word]:
+    """Return the files that get what is piped into a copier: `of=x`, or the last operand after `/dev/stdin`."""
+    if call.command.pipe_from is None:
+        return []
+    texts = [word.text for word in call.args.operands]
+    copies = [Word(text.removeprefix("of=")) for text in texts if text.startswith("of=")]
+    return copies + (call.args.operands[-1:] if _INPUT_FILES.intersection(texts[:-1]) else [])
 
 
 def _find_copied_files(call: Invocation) -> list[Word]:

@@ -111,18 +111,38 @@ def replay_entry(call: ApiCall) -> Any:
 
 
 def _find_outcome(reader: StoreReader, chain: StoredChain, fields: dict[str, Any]) -> Any:
-    """Return the tool call that belongs to a decision: the first one after it with its call id."""
-    call_id = fields.get("body", {}).get("call_id") if fields["kind"] == "decision" else None
-    if not call_id:
+    """Return the tool call of a decision: the first one after it with its id, or without ids with its payload."""
+    body = fields.get("body", {})
+    call = _identify_call(body, _read_action(body)) if fields["kind"] == "decision" else None
+    if call is None:
         return None
     for line in reader.read_lines(chain.id, since=fields["seq"], limit=200):
         later = unseal_line(line)
-        if isinstance(later, dict) and later["kind"] == "tool_call":
-            body = later.get("body", {})
-            if body.get("call_id") == call_id:
-                names = ("success", "exit_code", "seconds", "error")
-                return {"seq": later["seq"], **{name: body[name] for name in names if name in body}}
+        if not isinstance(later, dict):
+            continue
+        body = later.get("body", {})
+        if later["kind"] == "tool_call" and _identify_call(body, body) == call:
+            outcome = {name: body.get(name) for name in ("success", "exit_code", "seconds", "error")}
+            return {"seq": later["seq"], **{name: value for name, value in outcome.items() if value is not None}}
+        # An id may be decided about twice, by two hooks. Without one it is another call, and the first did not run.
+        is_unnumbered_decision = later["kind"] == "decision" and not body.get("call_id")
+        if is_unnumbered_decision and _identify_call(body, _read_action(body)) == call:
+            return None
     return None
+
+
+def _read_action(body: dict[str, Any]) -> dict[str, Any]:
+    """Return what a decision was about; empty where a machine sent no action."""
+    receipt = body.get("receipt")
+    action = receipt.get("action") if isinstance(receipt, dict) else None
+    return action if isinstance(action, dict) else {}
+
+
+def _identify_call(body: dict[str, Any], action: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Return what a decision and the outcome of the same call have in common; None where nothing tells."""
+    if call_id := body.get("call_id"):
+        return (call_id,)
+    return (action["tool"], action["payload"]) if action.get("tool") and action.get("payload") else None
 
 
 def verify_session(call: ApiCall) -> Any:

@@ -28,6 +28,9 @@ _SHELL_PIPE = compile_lazily(rf"(?:\S*/)?(?:{join_role('shell')})(?:[ \t]+-s)?$"
 _HOME_VARIABLE = compile_lazily(r'\bENVIRON\[[ \t]*"HOME"[ \t]*\]')
 _STRING_ASSIGNMENT = compile_lazily(r'\b(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?P<string>"[ ]*")[ \t]*[;}\n]')
 _STRING_OR_COMMENT = compile_lazily(rf"{_STRING}|#[^\n]*")
+# Strings side by side are one string; single ones and comments are matched to keep the quotes in step.
+_STRING_RUN = compile_lazily(rf"{_STRING}((?:[ \t]+{_STRING})*)|#[^\n]*")
+_STRING_GAP = compile_lazily(r'(?<!\\)"[ \t]+"')
 _EXPRESSION_PART = compile_lazily(
     rf"(?P<string>{_STRING})|(?P<name>[A-Za-z_]\w*)|(?P<other>\$?[\w.]+)|(?P<close>\))|.", re.DOTALL
 )
@@ -62,6 +65,7 @@ def _trace_program(call: CommandCall, program: str, variables: dict[str, str]) -
         return
     if "ENVIRON" in program:
         program = _HOME_VARIABLE.sub('"~"', program)
+        program = _STRING_RUN.sub(lambda match: _STRING_GAP.sub("", match[0]) if match[1] else match[0], program)
     blank = _STRING_OR_COMMENT.sub(
         lambda match: f'"{" " * (len(match[0]) - 2)}"' if match[0][0] == '"' else " " * len(match[0]), program
     )

@@ -106,25 +106,45 @@ def test_a_forgotten_server_is_new_again(tmp_path: Path) -> None:
     assert not pins.path.exists()
 
 
-def test_one_command_governs_the_servers_of_a_client_and_one_takes_it_back(project: Path, verdikt: Verdikt) -> None:
-    """The doctor proves the relay; what was written is gone afterwards, byte for byte."""
-    (project / ".claude").mkdir()
-    home = project.parent / "home"
-    original = json.dumps({"mcpServers": {"notes": {"command": SERVER[0], "args": [SERVER[1], str(project / "seen")]}}})
-    (home / ".claude.json").write_text(original)
-    shown = verdikt("init", "--host", "claude", "--mcp", "--dry-run")
-    assert "through the relay: notes" in shown.stdout
-    assert (home / ".claude.json").read_text() == original
+def write_server(host: str, home: Path, command: list[str]) -> Path:
+    """Configure a server in the user's file of a client, as its documentation says, and return the file."""
+    names = {"claude": ".claude.json", "codex": ".codex/config.toml", "opencode": ".config/opencode/opencode.json"}
+    names |= {"gemini": ".gemini/settings.json", "cursor": ".cursor/mcp.json"}
+    path = home / names[host]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if host == "codex":
+        path.write_text(f"[mcp_servers.notes]\ncommand = {json.dumps(command[0])}\nargs = {json.dumps(command[1:])}\n")
+    elif host == "opencode":
+        path.write_text(json.dumps({"mcp": {"notes": {"type": "local", "command": command}}}))
+    else:
+        path.write_text(json.dumps({"mcpServers": {"notes": {"command": command[0], "args": command[1:]}}}))
+    return path
 
-    wired = verdikt("init", "--host", "claude", "--mcp", "--yes")
+
+@pytest.mark.parametrize(
+    ("host", "can_ask"),
+    [("claude", "yes"), ("codex", "no"), ("gemini", "no"), ("cursor", "unknown"), ("opencode", "no")],
+)
+def test_one_command_governs_the_servers_of_a_client_and_one_takes_it_back(
+    project: Path, verdikt: Verdikt, host: str, can_ask: str
+) -> None:
+    """The doctor proves the relay and says who can be asked; what was written is gone afterwards, byte for byte."""
+    path = write_server(host, project.parent / "home", [*SERVER, str(project / "seen")])
+    original = path.read_bytes()
+    shown = verdikt("init", "--host", host, "--mcp", "--dry-run")
+    assert "through the relay: notes" in shown.stdout
+    assert path.read_bytes() == original
+
+    options = ["--trust-codex"] if host == "codex" else []
+    wired = verdikt("init", "--host", host, "--mcp", "--yes", *options)
     assert wired.returncode == 0, wired.stderr
     report = json.loads(verdikt("doctor", "--json", "--calls", "1").stdout)
     [server] = report["mcp"]
-    assert (server["relayed"], server["state"], server["can_ask"]) == (True, "canary refused", "yes")
+    assert (server["relayed"], server["state"], server["can_ask"]) == (True, "canary refused", can_ask)
     assert not (project / "seen").exists()
 
     assert verdikt("uninstall", "--yes").returncode == 0
-    assert (home / ".claude.json").read_text() == original
+    assert path.read_bytes() == original
 
 
 def test_the_doctor_names_tools_that_wait_for_a_person(project: Path, verdikt: Verdikt) -> None:
@@ -162,11 +182,7 @@ def test_the_name_of_a_tool_cannot_steer_the_terminal(tmp_path: Path) -> None:
 
 def test_codex_with_hooks_is_not_said_to_ask(project: Path, verdikt: Verdikt) -> None:
     """Its hook decides first and cannot ask, so the relay never gets to."""
-    home = project.parent / "home"
-    config = home / ".codex/config.toml"
-    config.parent.mkdir()
-    command = [*SERVER, str(project / "seen")]
-    config.write_text(f"[mcp_servers.notes]\ncommand = {json.dumps(command[0])}\nargs = {json.dumps(command[1:])}\n")
+    config = write_server("codex", project.parent / "home", [*SERVER, str(project / "seen")])
     original = config.read_text()
     verdikt("init", "--host", "codex", "--mcp", "--trust-codex", "--yes")
     [report] = json.loads(verdikt("doctor", "--json", "--calls", "1").stdout)["mcp"]

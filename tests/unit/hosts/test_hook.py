@@ -38,11 +38,12 @@ sys.argv = ["verdikt", "hook", "claude"]
 main()
 """
 
-HEAVY = "cel_expr_python click cryptography jsonschema re2 rich sqlglot tree_sitter yaml verdikt.cli"
+HEAVY = "cel_expr_python click cryptography jsonschema re2 rich sqlglot tomllib tree_sitter yaml verdikt.cli"
+COMPILERS = "verdikt.knowledge.compiler verdikt.knowledge.lint"
 
 
 def test_a_hook_with_a_cached_policy_imports_no_heavy_package(tmp_path: Path) -> None:
-    """It needs neither YAML nor the command line."""
+    """It needs neither YAML nor TOML nor the command line: the records of programs are compiled."""
     (tmp_path / "governance.yaml").write_text("profile: standard\nposture: autonomous\n")
     for command, expected in (("ls -la src", "{}"), ("ls -la src", "{}"), ("rm -rf /", "block"), ("ls -la src", "{}")):
         completed = fire((sys.executable, "-c", LOADED), command, tmp_path)
@@ -50,7 +51,8 @@ def test_a_hook_with_a_cached_policy_imports_no_heavy_package(tmp_path: Path) ->
 
     loaded = json.loads(completed.stderr)
     assert "verdikt.govern" in loaded
-    assert sorted(set(HEAVY.split()) & set(loaded)) == []
+    assert "verdikt.knowledge._compiled" in loaded
+    assert sorted({*HEAVY.split(), *COMPILERS.split()} & set(loaded)) == []
 
 
 MUCH = """

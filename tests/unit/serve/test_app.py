@@ -347,6 +347,32 @@ def test_the_outcome_of_a_decision_is_found_by_its_call(site: Site) -> None:
     assert client.get(f"/v1/entries/{chain}/2").json()["outcome"] is None
 
 
+def test_the_outcome_of_a_call_without_an_id_is_found_by_what_it_did(site: Site) -> None:
+    """The next call of the same tool with the same payload is its outcome; what is unknown is left out."""
+    push = {"tool": "Bash", "payload": {"command": "git push"}}
+    bodies = [
+        (EntryKind.DECISION, {"call_id": "", "receipt": {"action": push}}),
+        (EntryKind.TOOL_CALL, push | {"call_id": "c9", "success": True}),
+        (EntryKind.TOOL_CALL, {"tool": "Bash", "payload": {"command": "ls"}, "call_id": "", "success": True}),
+        (EntryKind.TOOL_CALL, push | {"call_id": "", "success": False, "exit_code": None, "seconds": None}),
+        (EntryKind.DECISION, {"call_id": "", "receipt": {"action": push}}),
+        (EntryKind.DECISION, {"call_id": "", "receipt": {"action": push}}),
+        (EntryKind.TOOL_CALL, push | {"call_id": "", "success": True}),
+    ]
+    lines, prev = [], "0" * 64
+    for seq, (kind, body) in enumerate(bodies, start=1):
+        entry, line = build_entry(seq=seq, ts=seq, session="n", kind=kind, body=body, prev=prev)
+        lines.append(line)
+        prev = entry.hash
+    site.machine.send(*lines)
+    client = site.sign_in("viewer")
+    chain = client.get("/v1/sessions?q=session:n").json()["sessions"][0]["chain"]
+
+    outcomes = [client.get(f"/v1/entries/{chain}/{seq}").json()["outcome"] for seq in (1, 5, 6)]
+    # Of two equal calls in a row the first did not run: its outcome would have come before the second was decided.
+    assert outcomes == [{"seq": 4, "success": False}, None, {"seq": 7, "success": True}]
+
+
 @pytest.mark.parametrize(
     ("path", "status"),
     [

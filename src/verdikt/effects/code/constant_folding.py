@@ -99,6 +99,12 @@ class _ConstantFolder(ScriptExpressions):
                     out.append(text[end : (end := self._skip_join(end))])
                 position = end
                 continue
+            if text[position] in "[%m":
+                items, end = self._parse_mapped_list(position)
+                if items:
+                    out.append(", ".join(map(quote_string, items)))
+                    position = end
+                    continue
             name = script_syntax.NAME.match(text, position)
             if name is None:
                 other = script_syntax.OTHER_TEXT.match(text, position)

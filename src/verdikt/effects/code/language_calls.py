@@ -105,6 +105,13 @@ LANGUAGE_CALLS: dict[str, Rows] = {
         (CallKind.SEND, _call(r"(?:Req|HTTPoison|Tesla|HTTPotion)\.(?:post|put|patch)!?")),
         (CallKind.REMOTE, compile_lazily(rf"\bCode\.eval_string\(\s*(?:\w+\.)+get!?\(\s*{STRING_GROUPS}")),
     ),
+    # A walk whose function removes what it is given.
+    "c": (
+        (
+            "fs.delete.tree",
+            compile_lazily(rf"(?:\b(?:remove|unlink|rmdir)\s*\(.*)\bn?ftw(?:64)?\(\s*{STRING_GROUPS}", re.DOTALL),
+        ),
+    ),
     "elisp": _LISP,
     "lisp": _LISP,
     "java": _JAVA,

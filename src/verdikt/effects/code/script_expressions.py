@@ -251,6 +251,35 @@ class ScriptExpressions:
             return self._parse_elements(match.end(), depth)
         return [], position
 
+    def _parse_mapped_list(self, position: int) -> tuple[list[str], int]:
+        """Return what a constant list is mapped to, and where the map ends; empty for anything else."""
+        text = self._text
+        if self._joins_with_dot and (prefix := script_syntax.PREFIX_MAP.match(text, position)):
+            body_end = _skip_argument(text, prefix.end())
+            items, end = self._parse_list(_skip_space(text, body_end + 1), 1)
+            return self._map_items(items, "$_", prefix.end())[0], end
+        items, end = self._parse_list(position, 0)
+        call = script_syntax.MAP_CALL.match(text, end) if items else None
+        if call is None:
+            return [], position
+        mapped, end = self._map_items(items, call["arrow"] or call["block"], call.end())
+        return mapped, _skip_space(text, end) + 1
+
+    def _map_items(self, items: list[str], parameter: str, body: int) -> tuple[list[str], int]:
+        """Return the value of an expression for each item that its parameter stands for, and where it ends."""
+        outer, mapped, end = self._values.get(parameter), list[str](), body
+        for item in items:
+            self._values[parameter] = item
+            value, end, goes_on = self._parse_expression(body, 1)
+            if value is None or goes_on:
+                mapped = []
+                break
+            mapped.append(value)
+        self._values.pop(parameter, None)
+        if outer is not None:
+            self._values[parameter] = outer
+        return mapped, end
+
     def _is_selective(self, position: int) -> bool:
         """Return whether a loop over a listing that ends here leaves out more than a name or two."""
         body = script_syntax.EXCLUSION.sub("", self._text[position : position + _LOOP_LENGTH])

@@ -202,7 +202,7 @@ UNSEEN_RUN = compile_lazily(
 )
 UNSEEN_DELETE = compile_lazily(
     r"(?:\b(?:rmSync|rm|rmdirSync|unlinkSync|rm_rf|rm_r|rmtree|remove_tree|unlink|RemoveAll|remove_dir_all|deleteRecursively"
-    r"|rm_rf!)\s*(?:\(\s*|\s|/1)[&$@A-Za-z_)]|&\w+\.rm_rf!?/1)"
+    r"|rm_rf!)\s*(?:\(\s*|\s|/1)[&$@A-Za-z_)%\[]|&\w+\.rm_rf!?/1)"
 )
 """Calls that run or delete what a name stands for."""
 BUN_SHELL = compile_lazily(r"\$`([^`]+)`")

@@ -83,6 +83,11 @@ EACH_CALL = compile_lazily(
     r"\s*\)?\s*\.\s*(?:each|forEach|map|each_entry"
     r"|foreach)\s*(?:\(\s*(?:async\s+)?(?:function\s*)?\(?\s*(?P<arrow>\w+)|(?:\{|do)\s*\|\s*(?P<block>\w+))"
 )
+# `names.map { |d| … }`, `names.map(d => …)`; Perl has the list behind: `map { … } qw(a b)`.
+MAP_CALL = compile_lazily(
+    r"\s*\.\s*(?:map|collect|flat_map|flatMap)\s*(?:\(\s*\(?\s*(?P<arrow>\w+)\s*\)?\s*=>\s*|\{\s*\|\s*(?P<block>\w+)\s*\|\s*)"
+)
+PREFIX_MAP = compile_lazily(r"\bmap\s*\{\s*(?=[\"$])")
 # Ruby: `paths.each(&:delete)`.
 SYMBOL_TO_PROC = compile_lazily(
     r"\s*\)?(?:\s*\.\s*(?:children|entries|glob\([^()]*\)|sort|reverse|to_a))*\s*\.\s*(?:each|map"

@@ -68,7 +68,7 @@ CONFIG_FILES = (
 
 _FILE_NAMES = frozenset(os.path.basename(config.file) for config in CONFIG_FILES)
 
-CAN_ASK = {"claude": "yes", "codex": "yes", "gemini": "no", "cursor": "unknown", "opencode": "unknown"}
+CAN_ASK = {"claude": "yes", "codex": "yes", "gemini": "no", "cursor": "unknown", "opencode": "no"}
 """Whether a client shows a server's questions to a person, as far as it was observed."""
 
 ASKS_WITHOUT_HOOKS = frozenset({"codex"})
