@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from verdikt.integrations.langchain_tool import ToolGate, permit_call
+from verdikt.integrations.permit import is_inside_call
 from verdikt.integrations.ruling import Ruling
 from verdikt.integrations.sdk_import import import_sdk
 from verdikt.integrations.tool_governor import MAX_REFUSALS, ToolGovernor
@@ -134,26 +135,36 @@ class VerdiktMiddleware(_middleware.AgentMiddleware):  # type: ignore[misc, name
 
     def before_agent(self, state: Any, runtime: Any) -> None:
         """Record the person's request."""
-        self.governor.begin_turn(_find_last_human_text(state), session_id=self._get_session_id(runtime))
+        session_id = self._get_session_id(runtime)
+        if not is_inside_call(session_id):
+            self.governor.begin_turn(_find_last_human_text(state), session_id=session_id)
 
     async def abefore_agent(self, state: Any, runtime: Any) -> None:
         """Record the person's request."""
-        await self.governor.abegin_turn(_find_last_human_text(state), session_id=self._get_session_id(runtime))
+        session_id = self._get_session_id(runtime)
+        if not is_inside_call(session_id):
+            await self.governor.abegin_turn(_find_last_human_text(state), session_id=session_id)
 
     # Without `can_jump_to` LangChain ignores the jump, and the agent ends.
     @_middleware.hook_config(can_jump_to=["model"])  # type: ignore[untyped-decorator]
     def after_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """Send the agent back to work when its end is not proven."""
+        session_id = self._get_session_id(runtime)
+        if is_inside_call(session_id):
+            return None
         reason = self.governor.refuse_stop(
-            _find_last_text(state), session_id=self._get_session_id(runtime), executed=_list_executed(state)
+            _find_last_text(state), session_id=session_id, executed=_list_executed(state)
         )
         return _build_jump(reason)
 
     @_middleware.hook_config(can_jump_to=["model"])  # type: ignore[untyped-decorator]
     async def aafter_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """Send the agent back to work when its end is not proven."""
+        session_id = self._get_session_id(runtime)
+        if is_inside_call(session_id):
+            return None
         reason = await self.governor.arefuse_stop(
-            _find_last_text(state), session_id=self._get_session_id(runtime), executed=_list_executed(state)
+            _find_last_text(state), session_id=session_id, executed=_list_executed(state)
         )
         return _build_jump(reason)
 

@@ -6,12 +6,12 @@ So the middleware leaves a permit for the call that it decided; a tool that find
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
-from verdikt.integrations.permit import CURRENT_PERMIT, Permit, take_permit
+from verdikt.integrations.permit import Permit, take_permit, use_permit
 from verdikt.integrations.ruling import Ruling
 from verdikt.integrations.sdk_import import import_sdk
 from verdikt.integrations.tool_governor import ToolGovernor
@@ -31,15 +31,9 @@ _GATES: WeakKeyDictionary[type, ReferenceType[ToolGate]] = WeakKeyDictionary()
 """Gated class → the gate that decides for it, as long as its agent exists."""
 
 
-@contextmanager
-def permit_call(call: Any, ruling: Ruling) -> Iterator[None]:
+def permit_call(call: Any, ruling: Ruling) -> AbstractContextManager[None]:
     """Let a tool execute a decided call in this block."""
-    permit = Permit(str(call.get("name", "")), call.get("args"), ruling, call_id=str(call.get("id") or ""))
-    token = CURRENT_PERMIT.set(permit)
-    try:
-        yield
-    finally:
-        CURRENT_PERMIT.reset(token)
+    return use_permit(Permit(str(call.get("name", "")), call.get("args"), ruling, call_id=str(call.get("id") or "")))
 
 
 class ToolGate:

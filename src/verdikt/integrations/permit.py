@@ -6,6 +6,8 @@ what it is about to do has to ask for a decision by itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -46,3 +48,22 @@ def take_permit(tool: str, arguments: object, *, call_id: str = "") -> Permit | 
     """Return the permit for an execution, which is then used; None when it was not decided."""
     permit = CURRENT_PERMIT.get()
     return permit if permit is not None and permit.take(tool, arguments, call_id=call_id) else None
+
+
+@contextmanager
+def use_permit(permit: Permit) -> Iterator[None]:
+    """Let a tool execute the call of a permit in this block."""
+    token = CURRENT_PERMIT.set(permit)
+    try:
+        yield
+    finally:
+        CURRENT_PERMIT.reset(token)
+
+
+def is_inside_call(session_id: str) -> bool:
+    """Return whether a governed tool of this session runs here: then a run is that of an agent which the tool uses.
+
+    Its prompt is no request of a person, and its end is not the end of the work.
+    """
+    permit = CURRENT_PERMIT.get()
+    return permit is not None and permit.ruling.action.session_id == session_id

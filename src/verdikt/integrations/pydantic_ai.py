@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from verdikt.integrations.allowed_calls import AllowedCalls
+from verdikt.integrations.permit import Permit, is_inside_call, use_permit
 from verdikt.integrations.sdk_import import import_sdk
 from verdikt.integrations.tool_governor import MAX_REFUSALS, ToolGovernor
 from verdikt.integrations.tool_outcome import append_context, outcome_from_error, outcome_from_result
@@ -71,9 +72,9 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
 
     async def before_run(self, ctx: Any) -> None:
         """Record the person's request."""
-        prompt = ctx.prompt
-        if isinstance(prompt, str) and prompt:
-            await self.governor.abegin_turn(prompt, session_id=_get_session_id(ctx))
+        prompt, session_id = ctx.prompt, _get_session_id(ctx)
+        if isinstance(prompt, str) and prompt and not is_inside_call(session_id):
+            await self.governor.abegin_turn(prompt, session_id=session_id)
 
     async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
         """Record the rejections with which a run was resumed: the SDK enforces them without calling us."""
@@ -128,14 +129,17 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
             ruling = await self.governor.adecide(action, can_ask=False)
         if not ruling.may_run:
             raise _exceptions.ToolFailed(ruling.text)
-        with self.governor.report_errors(action, unless=(_exceptions.ApprovalRequired, _exceptions.CallDeferred)):
+        with (
+            self.governor.report_errors(action, unless=(_exceptions.ApprovalRequired, _exceptions.CallDeferred)),
+            use_permit(Permit(name, args, ruling)),
+        ):
             result = await toolset.call_tool(name, args, ctx, tool)
         context = await self.governor.areport(action, outcome_from_result(result))
         return append_context(result, ruling.join_notes(context))
 
     async def after_output_process(self, ctx: Any, *, output_context: Any, output: Any) -> Any:
         """Return the output, or send the agent back to work when its end is not proven."""
-        if ctx.partial_output or not isinstance(output, str):
+        if ctx.partial_output or not isinstance(output, str) or is_inside_call(_get_session_id(ctx)):
             return output
         reason = await self.governor.arefuse_stop(
             output, session_id=_get_session_id(ctx), executed=_list_executed(ctx.messages)

@@ -17,6 +17,7 @@ from weakref import finalize
 from verdikt.errors import LedgerError
 from verdikt.govern import Governance
 from verdikt.integrations.refusal_counter import RefusalCounter
+from verdikt.integrations.refused_calls import RefusedCalls
 from verdikt.integrations.ruling import Ruling, build_ruling, close_question
 from verdikt.integrations.tool_kinds import ToolKinds, classify_call, parse_kinds
 from verdikt.integrations.tool_outcome import outcome_from_error
@@ -60,6 +61,7 @@ class ToolGovernor:
         self.max_refusals = max_refusals
         self.timeout_seconds = timeout_seconds
         self._refusals = RefusalCounter()
+        self._refused = RefusedCalls()
         self._threads = WorkerThreads()
         finalize(self, self._threads.close)
 
@@ -92,7 +94,9 @@ class ToolGovernor:
         """
         try:
             posture = posture or (None if can_ask else Posture.AUTONOMOUS)
-            return build_ruling(action, self.governance.before(action, posture=posture), can_ask=can_ask)
+            return self._refused.note(
+                build_ruling(action, self.governance.before(action, posture=posture), can_ask=can_ask)
+            )
         except Exception as error:
             return self._refuse_after_error("before", action, error)
 
@@ -101,7 +105,7 @@ class ToolGovernor:
         try:
             posture = None if can_ask else Posture.AUTONOMOUS
             decision = await self.run_in_thread(self.governance.before, action, posture=posture)
-            return build_ruling(action, decision, can_ask=can_ask)
+            return self._refused.note(build_ruling(action, decision, can_ask=can_ask))
         except Exception as error:
             return self._refuse_after_error("before", action, error)
 
@@ -238,9 +242,9 @@ class ToolGovernor:
         return Prompt(text=text, session_id=session_id or "default", cwd=self.cwd, host=self.host)
 
     def _build_turn(self, message: str, session_id: str, executed: Mapping[str, str] | None) -> Turn:
-        return Turn(
-            session_id=session_id or "default", message=message, cwd=self.cwd, host=self.host, executed=executed or {}
-        )
+        session_id = session_id or "default"
+        executed = self._refused.leave_out(session_id, executed or {})
+        return Turn(session_id=session_id, message=message, cwd=self.cwd, host=self.host, executed=executed)
 
     def _begin_stop(self, turn: Turn) -> Turn | None:
         """Return the turn with whether it was refused before; None when it was refused often enough."""
@@ -267,7 +271,7 @@ class ToolGovernor:
 
     def _refuse_after_error(self, moment: str, action: Action, error: Exception) -> Ruling:
         self._record_failure(moment, error)
-        return Ruling(action, decision_from_error(error).verdict)
+        return self._refused.note(Ruling(action, decision_from_error(error).verdict))
 
     def _record_failure(self, moment: str, error: Exception) -> None:
         # Even this must not raise: an exception in a hook runs the tool in some SDKs.
