@@ -72,7 +72,7 @@ _UNSEEN = "unseen"
 """In place of the digest of a file that only its host sees: what is known of it is the text that an edit put in."""
 
 
-_DOWNLOAD_STEPS = frozenset("net.fetch git.fetch fs.read fs.write fs.overwrite".split())
+_DOWNLOAD_STEPS = frozenset("net.fetch git.fetch fs.read fs.write fs.overwrite fs.append".split())
 """Effects that download a file, read it, or carry it elsewhere."""
 _PLACING_STEPS = frozenset("fs.write fs.overwrite fs.link fs.link.out".split())
 _UNCARRIED = frozenset("code.build code.run git.write git.read fs.read fs.write fs.append fs.list none".split())
@@ -109,9 +109,9 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
         effects = add_issuer_sends(effects, facts)
     effects = settle_local_resources(add_discarded_changes(effects, facts), facts, action)
     effects = _add_unlisted_sends(effects, facts)
-    if unread := find_unread_runs(effects, facts, action.command):
-        effects = Effects((*effects.items, *unread))
     loaders = find_loaders(effects)
+    if unread := find_unread_runs(effects, facts, action.command, loaders):
+        effects = Effects((*effects.items, *unread))
     if git_programs := facts.recall(GIT_PROGRAMS_KEY):
         loaders += find_git_loaders(effects, git_programs)
     if not loaders and not _may_name_files(effects):
