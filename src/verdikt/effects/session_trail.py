@@ -26,6 +26,7 @@ from verdikt.effects.code_sections import detect_file_language
 from verdikt.effects.committed_files import add_discarded_changes, note_committed_files
 from verdikt.effects.copied_programs import note_copied_programs
 from verdikt.effects.downloaded_files import DOWNLOADS_KEY, find_unread_runs, note_downloads
+from verdikt.effects.linked_places import note_links
 from verdikt.effects.local_resources import note_local_resources, settle_local_resources
 from verdikt.effects.script_classifier import ScriptClassifier
 from verdikt.effects.secret_sends import add_issuer_sends, find_unlisted_hosts
@@ -75,6 +76,7 @@ _UNSEEN = "unseen"
 _DOWNLOAD_STEPS = frozenset("net.fetch git.fetch fs.read fs.write fs.overwrite fs.append".split())
 """Effects that download a file, read it, or carry it elsewhere."""
 _PLACING_STEPS = frozenset("fs.write fs.overwrite fs.link fs.link.out".split())
+_LINK_STEPS = frozenset("fs.link.out sys.mount fs.delete fs.delete.tree".split())
 _UNCARRIED = frozenset("code.build code.run git.write git.read fs.read fs.write fs.append fs.list none".split())
 """Effects that neither move work nor read, copy or send a secret: those of nearly all ordinary commands."""
 
@@ -242,6 +244,8 @@ def _note_carried_state(effects: Effects, facts: Facts, seq: int) -> dict[str, A
         changes |= note_downloads(effects, facts, seq)
     if not names.isdisjoint(_PLACING_STEPS):
         changes |= note_copied_programs(effects, facts)
+    if not names.isdisjoint(_LINK_STEPS):
+        changes |= note_links(effects, facts)
     if "git.read" in names:
         changes |= note_committed_files(effects, facts, seq)
     if names <= _UNCARRIED:

@@ -131,6 +131,8 @@ class _ModuleClassifier(InlinedCalls):
                 add(self._classify_path_argument(what, argument))
             if function == "shutil.copytree":
                 add(self._classify_as_command(("cp", "-r"), node.args, "/."))
+            elif function == "os.symlink":
+                add(self._classify_as_command(("ln", "-s"), node.args, ""))
         elif function == "shutil.unpack_archive":
             add(self._classify_as_command(("tar", "-xf"), node.args, "", "-C"))
         elif function in SHELL_FUNCTIONS:
