@@ -17,6 +17,7 @@ from verdikt.shell.command import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
+    from verdikt.model.action import Action
     from verdikt.model.effect import Effect
     from verdikt.model.facts import Facts
     from verdikt.shell.command import Command
@@ -27,6 +28,9 @@ _ORDINARY_VARIABLES = frozenset(
 )
 _MESSAGES = ("message.send", "mcp.send")
 _ENCODED = compile_lazily(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+_ADDRESS_DATA = compile_lazily(r"https?://(\S+)")
+UNLISTED_PREFIXES = ("net.send", "net.connect", "message.send", "net.fetch")
+"""Effects by which something may be sent; a fetch only by what its address carries."""
 _MAX_ENCODED = 12
 _MIN_ENCODED = 24
 _PRIVATE_KEY = compile_lazily(r"-----BEGIN [A-Z ]*PRIVATE KEY")
@@ -114,10 +118,21 @@ def _make_remote_path(project_root: str, remote: str) -> str:
     return f"{project_root}/.git/remotes/{remote}"
 
 
-def find_unlisted_hosts(effects: Effects) -> list[tuple[Effect, Target]]:
-    """Return the hosts that effects send to and that ordinary work does not talk to."""
-    sends = _list_foreign_hosts(effects, ("net.send", "net.connect", "message.send"))
+def find_unlisted_hosts(effects: Effects, action: Action) -> list[tuple[Effect, Target]]:
+    """Return the hosts that effects send to and that ordinary work does not talk to.
+
+    A request for an address that carries data sends it: `?k=QUtJQVhY…`.
+    """
+    fetches = [effect for effect in effects.items if effect.what == "net.fetch"]
+    prefixes = UNLISTED_PREFIXES if fetches and _carries_data(action) else UNLISTED_PREFIXES[:-1]
+    sends = _list_foreign_hosts(effects, prefixes)
     return [(effect, target) for effect, target in sends if not is_listed_host(target.text)]
+
+
+def _carries_data(action: Action) -> bool:
+    """Return whether an address of an action has what looks like encoded data in its path, its query or its host."""
+    texts = [action.command] if action.command else [text for text in action.payload.values() if isinstance(text, str)]
+    return any(_ENCODED.search(part) for text in texts for part in _ADDRESS_DATA.findall(text))
 
 
 def is_listed_host(name: str) -> bool:

@@ -29,7 +29,7 @@ from verdikt.effects.downloaded_files import DOWNLOADS_KEY, find_unread_runs, no
 from verdikt.effects.linked_places import note_links
 from verdikt.effects.local_resources import note_local_resources, settle_local_resources
 from verdikt.effects.script_classifier import ScriptClassifier
-from verdikt.effects.secret_sends import add_issuer_sends, find_unlisted_hosts
+from verdikt.effects.secret_sends import UNLISTED_PREFIXES, add_issuer_sends, find_unlisted_hosts
 from verdikt.effects.target import TargetResolver
 from verdikt.effects.zone_effects import derive_effect
 from verdikt.model.action import ActionKind
@@ -63,7 +63,6 @@ MAX_REMEMBERED = 24
 MAX_CARRIED = 48
 """Number of copies of secrets, and of places of moved work, that are kept."""
 
-_SENDING_PREFIXES = ("net.send", "net.connect", "message.send")
 _SECRET_READS = frozenset(("cred.read", "cred.read.hidden", "env.read.all", "env.read.secret"))
 _CHANGES = frozenset(("fs.write", "fs.append", "fs.overwrite", "fs.link"))
 _LOADED_ZONES = (Zone.TEMP, Zone.OUTSIDE, Zone.HOME)
@@ -110,7 +109,7 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
     if facts.secrets:
         effects = add_issuer_sends(effects, facts)
     effects = settle_local_resources(add_discarded_changes(effects, facts), facts, action)
-    effects = _add_unlisted_sends(effects, facts)
+    effects = _add_unlisted_sends(effects, facts, action)
     loaders = find_loaders(effects)
     if unread := find_unread_runs(effects, facts, action.command, loaders):
         effects = Effects((*effects.items, *unread))
@@ -139,16 +138,16 @@ def _may_name_files(effects: Effects) -> bool:
     return False
 
 
-def _add_unlisted_sends(effects: Effects, facts: Facts) -> Effects:
+def _add_unlisted_sends(effects: Effects, facts: Facts, action: Action) -> Effects:
     """Add `net.unlisted` for each host that this session has not sent to since it read a secret."""
-    if not [effect for effect in effects.items if effect.what.startswith(_SENDING_PREFIXES)]:
+    if not [effect for effect in effects.items if effect.what.startswith(UNLISTED_PREFIXES)]:
         return effects
     trail = facts.recall(SECRET_READ_KEY)
     if not isinstance(trail, Mapping):
         return effects
     added = [
         derive_effect("net.unlisted", effect, (target,), note=f"a secret was read at #{trail['seq']}")
-        for effect, target in find_unlisted_hosts(effects)
+        for effect, target in find_unlisted_hosts(effects, action)
         if target.text not in trail["hosts"]
     ]
     return Effects((*effects.items, *added[:1])) if added else effects
@@ -216,7 +215,7 @@ def note_action(action: Action, effects: Effects, facts: Facts, seq: int) -> dic
 
     The value under `PROJECT_ARMED_KEY` is for the memory of the project.
     """
-    changes = _note_carried_state(effects, facts, seq) | note_local_resources(effects, facts, action)
+    changes = _note_carried_state(effects, action, facts, seq) | note_local_resources(effects, facts, action)
     paths = [
         target.path
         for effect in effects.items
@@ -236,7 +235,7 @@ def note_action(action: Action, effects: Effects, facts: Facts, seq: int) -> dic
     return changes | trail.list_changes()
 
 
-def _note_carried_state(effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:
+def _note_carried_state(effects: Effects, action: Action, facts: Facts, seq: int) -> dict[str, Any]:
     """Return what the memory keeps of secrets that were copied and of work that was moved."""
     names = {effect.what for effect in effects.items}
     changes: dict[str, Any] = {}
@@ -253,8 +252,8 @@ def _note_carried_state(effects: Effects, facts: Facts, seq: int) -> dict[str, A
     if "cred.copy" in names:
         copies = [t.path for e in effects if e.what == "cred.copy" for t in e.targets]
         changes[SECRET_COPIES_KEY] = _keep_newest({**facts.secret_copies, **dict.fromkeys(copies, seq)})
-    if not names.isdisjoint(_SECRET_READS) or any(name.startswith(_SENDING_PREFIXES) for name in names):
-        changes |= _note_secret_read(effects, facts, seq)
+    if not names.isdisjoint(_SECRET_READS) or any(name.startswith(UNLISTED_PREFIXES) for name in names):
+        changes |= _note_secret_read(effects, action, facts, seq)
     if "git.remote" in names or "git.remote.url" in names:
         changes |= _note_remotes(effects, facts)
     if "git.config" in names:
@@ -283,7 +282,7 @@ def _note_git_programs(effects: Effects, facts: Facts) -> dict[str, Any]:
     return {GIT_PROGRAMS_KEY: programs} if programs != before else {}
 
 
-def _note_secret_read(effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:
+def _note_secret_read(effects: Effects, action: Action, facts: Facts, seq: int) -> dict[str, Any]:
     """Return what the memory keeps of secrets that were read, and of the hosts that were sent to since."""
     before = facts.recall(SECRET_READ_KEY)
     trail: dict[str, Any] = dict(before) if isinstance(before, Mapping) else {}
@@ -291,7 +290,7 @@ def _note_secret_read(effects: Effects, facts: Facts, seq: int) -> dict[str, Any
         trail = {"seq": seq, "hosts": []}
     if not trail:
         return {}
-    hosts = [target.text[:100] for _, target in find_unlisted_hosts(effects)]
+    hosts = [target.text[:100] for _, target in find_unlisted_hosts(effects, action)]
     trail["hosts"] = list(dict.fromkeys([*trail["hosts"], *hosts]))[-MAX_CARRIED:]
     return {SECRET_READ_KEY: trail} if trail != before else {}
 
