@@ -43,7 +43,9 @@ _FORGE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org")
 """Listed hosts at which any account may keep a repository."""
 _ACCOUNT = compile_lazily(r"(?:^|[:/])([\w.-]+)/[\w.-]+?(?:\.git)?/?$")
 _PROGRAM_FILE = compile_lazily(r"(?i)\.(?:exe|dll|msi|so|dylib|jar|class|wasm|bin|run|elf|com|appimage|pyc)$")
-_SERVED_PLACES = compile_lazily(r"/(?:vendor|third_party|static|public|assets|www|node_modules|fixtures?|testdata|data)/")
+_SERVED_PLACES = compile_lazily(
+    r"/(?:vendor|third_party|static|public|assets|www|node_modules|fixtures?|testdata|data)/"
+)
 """Places of a project whose files browsers or tests read, and no build runs."""
 _ENTERED = compile_lazily(r"(?:\b(?:cd|pushd)|\s-C)\s+([^\s;&|]+)")
 
@@ -161,6 +163,7 @@ def _carry_downloads(effects: Effects, downloads: Mapping[str, Any], facts: Fact
 def _iter_downloads(effects: Effects, facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield the files and directories that one command both fetches and writes, with the host that they come from."""
     hosts = {effect.by: name for effect in effects.items if (name := _find_foreign_host(effect, facts))}
+    saving = {effect.by for effect in effects.items if effect.what in _SAVES} if hosts else set()
     for effect in effects.items if hosts else ():
         host = hosts.get(effect.by, "")
         names = _list_remote_names(effect.by) if host else []
@@ -176,7 +179,12 @@ def _iter_downloads(effects: Effects, facts: Facts) -> Iterator[tuple[str, str]]
             yield from ((place, host) for place in (path, *(f"{path}/{name}" for name in names if is_directory)))
             if is_directory and not names and path != facts.project_root:
                 yield f"{path}/", host
-        if effect.what == "net.fetch" and host and effect.by.partition(" ")[0] in _NAMED_BY_ADDRESS:
+        if (
+            effect.what == "net.fetch"
+            and host
+            and effect.by not in saving
+            and effect.by.partition(" ")[0] in _NAMED_BY_ADDRESS
+        ):
             yield from ((join(facts.cwd, name), host) for name in names)
         if effect.what == "git.fetch" and host:
             yield f"{_find_clone(effect.by, facts.cwd)}/", host
