@@ -43,7 +43,7 @@ def find_piped_statement(call: Invocation) -> str:
 
 
 def find_result_statement(text: str) -> str:
-    """Return what statements do that a query makes and the client runs: `SELECT … \\gexec`; empty where it does not tell."""
+    """Return what statements do that a query makes and the client runs; empty where the query does not tell."""
     strings = _SQL_STRING.findall(text) if runs_results(text) else ()
     return next((what for string in strings if (what := _find_statement(string, _STATEMENTS))), "")
 

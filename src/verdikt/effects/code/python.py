@@ -52,6 +52,8 @@ _NOTEBOOK_MAGIC = compile_lazily(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MUL
 _YAML_CALL = compile_lazily(r"!!python/object/(?:apply|new):([\w.]+\.\w+)\s*(\[[^\[\]\n]*\])")
 _CALLBACK_KEYWORDS = ("target", "func", "function", "callback", "initializer")
 _MAX_CALLBACK_ITEMS = 20
+_COPYING_COMMANDS = {"shutil.copytree": (("cp", "-r"), "/."), "os.symlink": (("ln", "-s"), "")}
+"""Function → the command that does the same, with what is added to its first operand."""
 
 
 class _ModuleClassifier(InlinedCalls):
@@ -129,10 +131,9 @@ class _ModuleClassifier(InlinedCalls):
             for what, index in PATH_FUNCTIONS[function]:
                 argument = first if index == 0 else node.args[index] if len(node.args) > index else None
                 add(self._classify_path_argument(what, argument))
-            if function == "shutil.copytree":
-                add(self._classify_as_command(("cp", "-r"), node.args, "/."))
-            elif function == "os.symlink":
-                add(self._classify_as_command(("ln", "-s"), node.args, ""))
+            if function in _COPYING_COMMANDS:
+                words, suffix = _COPYING_COMMANDS[function]
+                add(self._classify_as_command(words, node.args, suffix))
         elif function == "shutil.unpack_archive":
             add(self._classify_as_command(("tar", "-xf"), node.args, "", "-C"))
         elif function in SHELL_FUNCTIONS:
