@@ -164,6 +164,7 @@ def _iter_downloads(effects: Effects, facts: Facts) -> Iterator[tuple[str, str]]
     """Yield the files and directories that one command both fetches and writes, with the host that they come from."""
     hosts = {effect.by: name for effect in effects.items if (name := _find_foreign_host(effect, facts))}
     saving = {effect.by for effect in effects.items if effect.what in _SAVES} if hosts else set()
+    cloning = {effect.by for effect in effects.items if effect.what == "git.fetch"} if hosts else set()
     for effect in effects.items if hosts else ():
         host = hosts.get(effect.by, "")
         names = _list_remote_names(effect.by) if host else []
@@ -172,7 +173,7 @@ def _iter_downloads(effects: Effects, facts: Facts) -> Iterator[tuple[str, str]]
             places = [target.path.rstrip("/") for target in effect.targets if target.path]
             yield from ((f"{place}/", next(iter(hosts.values()))) for place in places if place != facts.project_root)
         # A connected tool that is given an address and a file saves the one in the other, whatever its verb says.
-        is_saved = effect.what in _SAVES or (effect.what == "fs.read" and effect.by.startswith(_TOOL_PREFIX))
+        is_saved = (effect.what in _SAVES and effect.by not in cloning) or (effect.what == "fs.read" and effect.by.startswith(_TOOL_PREFIX))
         for path in [target.path.rstrip("/") for target in effect.targets if target.path and is_saved and host]:
             # Into a directory, `wget -P /tmp`, it gets the name that the address ends with.
             is_directory = "." not in basename(path) or path == facts.cwd

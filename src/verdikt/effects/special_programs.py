@@ -40,7 +40,7 @@ def classify_special_program(
         effects += files.remember_outputs(call)
     elif name in _COMPILERS and (files.texts or command.stdin or runs_source(command)):
         effects += make_run_files().classify_compiled(call)
-    if name in ENTRY_PROGRAMS and may_start_entry(command):
+    if name in ENTRY_PROGRAMS and len(command.argv) > 1 and may_start_entry(command):
         effects += make_run_files().classify_entries(call)
     if name in SET_PROGRAMS or "@" in name:
         effects += find_guarded_effects(call, command, files.texts)
