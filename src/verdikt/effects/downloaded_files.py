@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from posixpath import basename, join, normpath
@@ -43,6 +44,7 @@ _FORGE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org")
 """Listed hosts at which any account may keep a repository."""
 _ACCOUNT = compile_lazily(r"(?:^|[:/])([\w.-]+)/[\w.-]+?(?:\.git)?/?$")
 _PROGRAM_FILE = compile_lazily(r"(?i)\.(?:exe|dll|msi|so|dylib|jar|class|wasm|bin|run|elf|com|appimage|pyc)$")
+_NO_PROGRAMS = ("", "settings")
 _SERVED_PLACES = compile_lazily(
     r"/(?:vendor|third_party|static|public|assets|www|node_modules|fixtures?|testdata|data)/"
 )
@@ -56,9 +58,10 @@ def find_unread_runs(effects: Effects, facts: Facts, text: str, loaders: Sequenc
     `text` is that of the command, which may enter a directory before.
     """
     runs = [effect for effect in effects.items if effect.what in _RUNS]
-    downloads = facts.recall(DOWNLOADS_KEY) if runs or loaders else None
-    if not isinstance(downloads, Mapping):
+    remembered = facts.recall(DOWNLOADS_KEY) if runs or loaders else None
+    if not isinstance(remembered, Mapping):
         return []
+    downloads = {**remembered, **dict(_carry_downloads(effects, remembered, facts))}
     directories = [facts.cwd, *(normpath(join(facts.cwd, path)) for path in _ENTERED.findall(text))]
     found: dict[tuple[str, str], Effect] = {}
     for effect in runs:
@@ -82,22 +85,30 @@ def _list_run_places(effect: Effect, directories: Sequence[str]) -> list[str]:
     """Return the files that a command runs, and for a build without a named file the places where it may lie."""
     paths = [target.path for target in effect.targets if target.path]
     if paths and effect.what != "unknown.program":
-        return paths
+        # `java -javaagent:lib/a.jar -jar app.jar`
+        parts = [part for word in effect.by.split() for part in re.split(r"[:=,]", word) if _PROGRAM_FILE.search(part)]
+        return [*paths, *(normpath(join(at, part)) for at in directories for part in parts)]
     words = [word.partition("=")[2] or word for word in effect.by.split() if word[:1] != "-" or "=" in word]
     if effect.what == "unknown.program":
         # What an unknown program does with data is unknown; with a program it mostly runs it: `wine a.exe`.
-        words = [word for word in words[1:] if _PROGRAM_FILE.search(word) or detect_file_language(word)]
+        words = [word for word in words[1:] if _may_be_program(word)]
     else:
+        # Of a build, a directory: `make -C vendor/x`.
+        words = [word for word in words if "." not in basename(word) or _may_be_program(word)]
         words += [target.text for target in effect.targets]
     places = [normpath(join(at, word)) for at in directories for word in words]
     return places if effect.what == "unknown.program" else [*places, *directories[1:]]
+
+
+def _may_be_program(name: str) -> bool:
+    return bool(_PROGRAM_FILE.search(name)) or detect_file_language(name) not in _NO_PROGRAMS
 
 
 def _find_loader(path: str, loaders: Sequence[Loader], facts: Facts, text: str) -> Loader | None:
     """Return the command that may load a downloaded file of the project without naming it: `conftest.py`."""
     root = facts.project_root
     language = detect_file_language(path)
-    if path[-1:] == "/" or language in ("", "settings") or not path.startswith(f"{root}/"):
+    if path[-1:] == "/" or language in _NO_PROGRAMS or not path.startswith(f"{root}/"):
         return None
     if _SERVED_PLACES.search(path[len(root) :]) or not may_be_loaded(path):
         return None
@@ -173,7 +184,9 @@ def _iter_downloads(effects: Effects, facts: Facts) -> Iterator[tuple[str, str]]
             places = [target.path.rstrip("/") for target in effect.targets if target.path]
             yield from ((f"{place}/", next(iter(hosts.values()))) for place in places if place != facts.project_root)
         # A connected tool that is given an address and a file saves the one in the other, whatever its verb says.
-        is_saved = (effect.what in _SAVES and effect.by not in cloning) or (effect.what == "fs.read" and effect.by.startswith(_TOOL_PREFIX))
+        is_saved = (effect.what in _SAVES and effect.by not in cloning) or (
+            effect.what == "fs.read" and effect.by.startswith(_TOOL_PREFIX)
+        )
         for path in [target.path.rstrip("/") for target in effect.targets if target.path and is_saved and host]:
             # Into a directory, `wget -P /tmp`, it gets the name that the address ends with.
             is_directory = "." not in basename(path) or path == facts.cwd

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
 from verdikt.effects import host
@@ -11,7 +12,7 @@ from verdikt.effects.secret_issuers import ISSUER_DOMAINS, LISTED_DOMAINS, VARIA
 from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.effects.zone_effects import derive_effect, holds_secret
 from verdikt.knowledge import find_role
-from verdikt.model.effect import Certainty, Effects, Target
+from verdikt.model.effect import Certainty, Effects, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
@@ -28,6 +29,8 @@ _ORDINARY_VARIABLES = frozenset(
 )
 _MESSAGES = ("message.send", "mcp.send")
 _ENCODED = compile_lazily(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+_LOCAL_NAME = compile_lazily(r"^(?:--?[\w-]+=)?(?:\w+=)?@?(?:file[b]?://)?")
+"""What stands before the name of a file in a word: `--body=`, `f=@`, `fileb://`."""
 _ADDRESS_DATA = compile_lazily(r"https?://(\S+)")
 UNLISTED_PREFIXES = ("net.send", "net.connect", "message.send", "net.fetch")
 """Effects by which something may be sent; a fetch only by what its address carries."""
@@ -116,6 +119,18 @@ def _derive_remote_sends(effects: Effects, domains: Sequence[str], facts: Facts)
 def _make_remote_path(project_root: str, remote: str) -> str:
     """Return the name under which the session remembers a remote; git keeps none of its own there."""
     return f"{project_root}/.git/remotes/{remote}"
+
+
+def find_named_copies(effects: Effects, facts: Facts) -> list[Effect]:
+    """Return `cred.send` for each upload whose words name a file into which the session put a secret."""
+    uploads = [effect for effect in effects.items if effect.what in ("cloud.write", "repo.write", "repo.release")]
+    copies = facts.secret_copies if uploads else ()
+    return [
+        derive_effect("cred.send", effect, (Target(path, "path", path, Zone.SECRET),), note="a copy of a secret")
+        for effect in (uploads if copies else ())
+        for path in dict.fromkeys(normpath(join(facts.cwd, _LOCAL_NAME.sub("", word))) for word in effect.by.split())
+        if path in copies
+    ]
 
 
 def find_unlisted_hosts(effects: Effects, action: Action) -> list[tuple[Effect, Target]]:

@@ -29,7 +29,7 @@ from verdikt.effects.downloaded_files import DOWNLOADS_KEY, find_unread_runs, no
 from verdikt.effects.linked_places import note_links
 from verdikt.effects.local_resources import note_local_resources, settle_local_resources
 from verdikt.effects.script_classifier import ScriptClassifier
-from verdikt.effects.secret_sends import UNLISTED_PREFIXES, add_issuer_sends, find_unlisted_hosts
+from verdikt.effects.secret_sends import UNLISTED_PREFIXES, add_issuer_sends, find_named_copies, find_unlisted_hosts
 from verdikt.effects.target import TargetResolver
 from verdikt.effects.zone_effects import derive_effect
 from verdikt.model.action import ActionKind
@@ -109,6 +109,8 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
     if facts.secrets:
         effects = add_issuer_sends(effects, facts)
     effects = settle_local_resources(add_discarded_changes(effects, facts), facts, action)
+    if sends := find_named_copies(effects, facts):
+        effects = Effects((*effects.items, *sends))
     effects = _add_unlisted_sends(effects, facts, action)
     loaders = find_loaders(effects)
     if unread := find_unread_runs(effects, facts, action.command, loaders):

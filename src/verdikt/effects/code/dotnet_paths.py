@@ -32,12 +32,13 @@ _JOIN = compile_lazily(
     rf"(?:-childpath\s+)?{_PART}\s*\)"
 )
 _SUM = compile_lazily(r"'([^']*)'\s*\+\s*['\"]([^'\"]*)['\"]")
+_ASSIGNMENT = compile_lazily(r"\$(\w+)\s*=\s*('[^'\n]*')\s*(?=[;\n]|$)")
 _MAX_STEPS = 20
 
 
 def fold_paths(text: str) -> str:
-    """Return the text with the paths that .NET calls make as strings in single quotes."""
-    if "::" not in text and "join-path" not in text.lower():
+    """Return the text with the paths that .NET calls make as strings in single quotes, also where a variable is one."""
+    if "::" not in text and "=" not in text and "join-path" not in text.lower():
         return text
     text = _FOLDER_CALL.sub(lambda match: f"'{_FOLDERS.get(match[1].lower(), match[0])}'", text)
     text = _VARIABLE_CALL.sub(lambda match: f"'$env:{match[1]}'", text)
@@ -47,7 +48,11 @@ def fold_paths(text: str) -> str:
         if folded == text:
             break
         text = folded
-    return _BRACKETED.sub(r"\1", text)
+    text = _BRACKETED.sub(r"\1", text)
+    values = {match[1].lower(): match[2] for match in _ASSIGNMENT.finditer(text)}
+    for name, value in values.items():
+        text = re.sub(rf"(?i)\${re.escape(name)}\b(?!\s*=|[\\/.:\[])", lambda _, value=value: value, text)
+    return text
 
 
 def _join_parts(match: re.Match[str]) -> str:

@@ -34,7 +34,7 @@ _DECODE_CALL = compile_lazily(r"(?i)frombase64string|gzipstream|deflatestream|-b
 _SOCKET_CALL = compile_lazily(r"(?i)net\.sockets\.tcpclient|\bpowercat\b|invoke-powershelltcp")
 _DOTNET_DELETE = compile_lazily(
     r"(?i)\[(?:system\.)?io\.(file|directory)\]::delete\(\s*(?:'([^']+)'|\"([^\"]+)\"|(\$[\w:.]+))"
-    r"|(?:\[(?:system\.)?io\.(file|directory)info\]|\(\s*(?:get-item|gi)\s+)\s*(?:'([^']+)'|\"([^\"]+)\"|([^\s)'\"]+))\)+\.delete\("
+    r"|(?:\[(?:system\.)?io\.(file|directory)info\]|\(\s*(?:get-item|gi)\s+|\(\s*new-object\s+(?:system\.)?io\.\w+info\s*\(?)\s*(?:'([^']+)'|\"([^\"]+)\"|([^\s)'\"]+))\)+\.delete\("
 )
 _DELETE_BUILTINS = find_role("cmd_delete")
 _REMOVE_DIRECTORY_BUILTINS = find_role("cmd_remove_directory")
@@ -52,7 +52,7 @@ def classify_windows_shell(text: str, call: Invocation, language: str) -> Iterat
     """Yield the effects of PowerShell or cmd text; an unknown command is `code.run`."""
     if len(text) > _MAX_TEXT:
         yield call.make_effect("code.unknown", possible=True, note="too long to be read")
-    text = text[:_MAX_TEXT]
+    text = fold_paths(text[:_MAX_TEXT])
     if any(
         re.search(rf"(?im)(?:^|[;&|{{])\s*[.&]?\s*[\"']?(?:\.[\\/])?{re.escape(name)}(?=[\s;\"']|$)", text)
         for name in _DOWNLOADED_FILE.findall(text)
@@ -66,9 +66,9 @@ def classify_windows_shell(text: str, call: Invocation, language: str) -> Iterat
         if _EVAL_CALL.search(bare):
             yield from _classify_eval(statement, call)
             continue
-        yield from _classify_methods(fold_paths(statement), call)
+        yield from _classify_methods(statement, call)
         previous: WindowsCommand | None = None
-        for command in parse_commands(fold_paths(statement)):
+        for command in parse_commands(statement):
             if language == "powershell":
                 whole = _add_piped_operands(command, previous)
                 yield from classify_cmdlet(whole, call) if is_cmdlet(whole.name) else _classify_program(whole, call)

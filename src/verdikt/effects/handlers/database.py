@@ -104,7 +104,8 @@ def classify_client(
         *_read_files(call, files),
     ]
     effects = [(text, _classify_text(call, text, dialect, targets, light=light)) for text in texts]
-    effects.append(("", _classify_made_statements(call, texts, base, targets, light=light)))
+    is_piped = call.has_piped_input() and not call.args.has_flag(f"{flags} {files}") and not call.command.stdin
+    effects.append(("", _classify_made_statements(call, texts, base, targets, light=light, is_piped=is_piped)))
     yield from _classify_local_files(call, "\n".join(texts), base)
     # What comes through a pipe or from a file that can't be read may lift anything.
     is_known_input = not call.has_piped_input() and not call.command.redirects and not call.args.has_flag(files)
@@ -119,14 +120,17 @@ def classify_client(
         yield derive_effect("db.write.live", effect, effect.targets, note="live data") if changes_live_rows else effect
     if not light:
         yield from _classify_unread_files(call, files)
+        unread = [word for word in call.args.get_values(files) if call.facts.text(call.resolve_path(word).path) is None]
+        if unread and _is_remote_server(call, base):
+            yield call.make_effect("db.write.live", targets, possible=True, note="a script that can't be read")
     yield call.make_effect("db.read", targets)
 
 
 def _classify_made_statements(
-    call: Invocation, texts: list[str], base: str, targets: tuple[Target, ...], *, light: bool
+    call: Invocation, texts: list[str], base: str, targets: tuple[Target, ...], *, light: bool, is_piped: bool
 ) -> Iterator[Effect]:
     """Yield the effects of statements that are made while the command runs: by a query, or before a pipe."""
-    is_piped = call.has_piped_input() and not call.command.stdin and not any(True for _ in _read_files(call, ""))
+    is_piped = is_piped and not any(True for _ in _read_files(call, ""))
     made = {what for text in texts if (what := find_result_statement(text))}
     made |= {what for what in (find_piped_statement(call) if is_piped else "",) if what}
     note = "statements that are made while it runs"
