@@ -93,8 +93,9 @@ def _list_run_places(effect: Effect, directories: Sequence[str]) -> list[str]:
         # What an unknown program does with data is unknown; with a program it mostly runs it: `wine a.exe`.
         words = [word for word in words[1:] if _may_be_program(word)]
     else:
-        # Of a build, a directory: `make -C vendor/x`.
-        words = [word for word in words if "." not in basename(word) or _may_be_program(word)]
+        # Of a build, a directory or what it is built by: `make -C vendor/x`, `--manifest-path x/Cargo.toml`.
+        is_build = effect.what != "code.run"
+        words = [word for word in words if is_build or "." not in basename(word) or _may_be_program(word)]
         words += [target.text for target in effect.targets]
     places = [normpath(join(at, word)) for at in directories for word in words]
     return places if effect.what == "unknown.program" else [*places, *directories[1:]]
