@@ -114,6 +114,32 @@ def read_test_count(text: str) -> dict[str, str]:
     return {"whole": "yes"} if has_wording("all_tests", text) else {}
 
 
+_NUMBERS = {
+    word: number
+    for number, words in enumerate(
+        (
+            "two zwei deux dos dois duas два две",
+            "three drei trois tres três три",
+            "four vier quatre cuatro quatro четыре",
+            "five fünf cinq cinco пять",
+        ),
+        start=2,
+    )
+    for word in words.split()
+}
+
+
+def read_added_test_count(text: str) -> int:
+    """Return how many tests a text says were added; 0 where it names no number right before the word."""
+    words = re.split(r"[^\w-]+", text.lower())
+    for place, word in enumerate(words):
+        number = int(word) if word.isdecimal() and len(word) < 6 else _NUMBERS.get(word, 0)
+        # `three regression tests`, and not `three functions and a test`.
+        if number > 1 and has_wording("test", " ".join(words[place + 1 : place + 3])):
+            return number
+    return 0
+
+
 _PACKAGE = compile_lazily(
     r"\b(?:install(?:ed|s)?|added|adds|upgraded|updated)\s+"
     r"(?:the |a |an |latest |new |dev |package |dependency |library )*"

@@ -61,7 +61,7 @@ _SMALL_TALK = compile_lazily(
     re.IGNORECASE,
 )
 _TICK = compile_lazily(r"(?:\[[xX]\]|✅|☑|✔️?)\s*$")
-_CHECK_TOPICS = frozenset({"tests", "build", "lint", "types"})
+CHECK_TOPICS = frozenset({"tests", "build", "lint", "types"})
 
 
 def refine_claims(claims: Sequence[SentenceClaim], message: str = "") -> tuple[SentenceClaim, ...]:
@@ -114,7 +114,7 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
         topics.remove("tests")
     # `changed it, untested` says nothing good about the tests that it names.
     if has_wording("unverified", text) and not has_wording("passing", text):
-        topics = [topic for topic in topics if topic not in _CHECK_TOPICS]
+        topics = [topic for topic in topics if topic not in CHECK_TOPICS]
     return tuple(dict.fromkeys(topics)) or ("change",)
 
 

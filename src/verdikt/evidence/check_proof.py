@@ -30,7 +30,8 @@ def describe_missing_tests(request: ProofRequest) -> str:
     marks = facts.tests_after.marks - facts.tests_before.marks
     if marks > 0:
         return (
-            f"{marks} skip or expected-failure mark{'' if marks == 1 else 's'} added to the tests; say so, or remove it"
+            f"{marks} skip, selection or expected-failure mark{'' if marks == 1 else 's'} added to the tests;"
+            " say so, or remove it"
         )
     removed = facts.tests_before.tests - facts.tests_after.tests
     if removed > 0:

@@ -6,11 +6,11 @@ what is missing and which command would prove it. Everything it uses is in the l
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from verdikt.claims.model import SentenceClaim
-from verdikt.claims.topics import refine_claims, reports_change
+from verdikt.claims.topics import CHECK_TOPICS, refine_claims, reports_change
 from verdikt.claims.wording import has_wording
 from verdikt.evidence.proof_request import Missing, ProofRequest, Unknowable
 from verdikt.evidence.proof_table import prove_attempts, prove_topic
@@ -164,6 +164,7 @@ def _prove_claims(
     claims: Sequence[SentenceClaim], turn: TurnEvidence, settings: EvidenceSettings, message: str
 ) -> tuple[list[tuple[SentenceClaim, Proof]], list[MissingProof], list[str], str]:
     """Return the proofs, what is missing, the topics that were proven, and what cannot be known."""
+    claims = [_read_admission(claim, turn) for claim in claims]
     is_admitted = any(
         claim.act == "admission" and not (claim.topics and set(claim.topics) <= _UNCHECKED_TOPICS) for claim in claims
     )
@@ -171,6 +172,9 @@ def _prove_claims(
     missing: list[MissingProof] = []
     topics: list[str] = []
     unknown = ""
+    if has_wording("fewer_tests", message):
+        # The message says itself that tests are gone, so a smaller run is no contradiction.
+        turn = replace(turn, accepts_fewer_tests=True)
     # The last ones, without the sentences that claim nothing: many of those must not hide a claim at the end.
     for claim in [claim for claim in claims if claim.act != "none"][-MAX_CLAIMS:]:
         request = ProofRequest(claim, turn, message, is_admitted or _is_brought_by_git(claim, claims))
@@ -192,6 +196,12 @@ def _prove_claims(
             else:
                 proofs.append((claim, outcome))
     return proofs, missing, list(dict.fromkeys(topics)), unknown
+
+
+def _read_admission(claim: SentenceClaim, turn: TurnEvidence) -> SentenceClaim:
+    """Return a claim; `I could not run the tests`, said of work that was done, as the admission that it is."""
+    is_about_checks = bool(claim.topics) and CHECK_TOPICS.issuperset(claim.topics)
+    return replace(claim, act="admission") if claim.act == "blocked" and is_about_checks and turn.facts.changes else claim
 
 
 def _is_brought_by_git(claim: SentenceClaim, claims: Sequence[SentenceClaim]) -> bool:

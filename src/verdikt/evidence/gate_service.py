@@ -217,6 +217,9 @@ class EvidenceGate:
         seen: dict[str, Any] = {"facts": evidence.record_facts(), "message": message[-MAX_RECORDED_MESSAGE:]}
         if snapshot is not None and len(snapshot.dirty or ()) <= MAX_STOP_FILES:
             seen["snapshot"] = snapshot.record()
+        if judgement.result is GateResult.PROVEN and (smaller := evidence.smaller_test_runs):
+            # The message named what is gone; the next turn is compared with what is there now.
+            seen["smaller"] = smaller
         self._record_judgement(turn, judgement, faults, seen | {"parse_status": transcript.status})
         self._report_to_parent(turn, judgement, evidence)
         if settings.mode == "enforce" and judgement.result is GateResult.REFUSED:

@@ -89,10 +89,21 @@ def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> s
     if other := turn.find_work_elsewhere(call, run):
         return f"`{run.command_line}` ran in another tree than `{other}`"
     # Deleting failing tests must not turn the suite green.
-    if counts.total < turn.best_test_counts.get(run.command_line, 0):
-        before = turn.best_test_counts[run.command_line]
+    if counts.total < (before := _count_earlier_tests(turn, call, run)):
         return f"`{run.command_line}` ran {counts.total} tests, and {before} before: some are gone"
     return ""
+
+
+def _count_earlier_tests(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> int:
+    """Return how many tests the same command ran before, whatever came of them; 0 where fewer are accepted."""
+    if turn.accepts_fewer_tests:
+        return 0
+    earlier = (
+        other.tests.total - other.tests.errors
+        for other in (*turn.earlier, *turn.calls)
+        if other.tests and other.seq < call.seq and any(run.argv == same.argv for same in other.runs)
+    )
+    return max(turn.best_test_counts.get(run.command_line, 0), *earlier, 0)
 
 
 def _name_status_hider(command: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from verdikt.knowledge import find_role, find_task_words
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.patch import read_patch_paths
-from verdikt.runs.program_kinds import classify_run, edits_in_place, is_dry_run, resolve_program_name
+from verdikt.runs.program_kinds import ANY_PROGRAM, classify_run, edits_in_place, is_dry_run, resolve_program_name
 from verdikt.shell import analyse
 from verdikt.shell.command import Command, Redirect, Script
 
@@ -118,14 +118,14 @@ def _iter_runs(script: Script, depth: int) -> Iterator[ProgramRun]:
                 )
             continue
         real = _unwrap_command(script, command)
-        argv = tuple(word.display_text[:MAX_WORD_LENGTH] for word in real.argv[:MAX_WORDS])
+        words = [*(word.display_text for word in real.argv), *_list_variable_options(outer[:index], real)]
+        argv = tuple(word[:MAX_WORD_LENGTH] for word in words[:MAX_WORDS])
         is_certain = all(word.is_known for word in real.argv[:1]) and not real.host and not changes_path
-        is_dry_by_env = any("collect-only" in word.text or "-DskipTests" in word.text for _, word in real.assignments)
         yield ProgramRun(
             argv,
             classify_run(argv),
             propagates and is_certain,
-            is_dry_run(argv) or is_dry_by_env,
+            is_dry_run(argv),
             _command_cwd(real),
             is_certain and not script.problems and _is_only_printer(script, outer, command),
         )
@@ -145,6 +145,20 @@ def _sets_path(command: Command) -> bool:
     values += [(word.raw or word.text).partition("=")[2] for word in exported if word.text.startswith("PATH=")]
     parts = [part for value in values for part in value.strip("\"'").split(":")]
     return any(not _TOOL_DIRECTORY.match(part) for part in parts)
+
+
+_OPTION_VARIABLES = find_task_words(ANY_PROGRAM, "variables")
+
+
+def _list_variable_options(before: list[Command], command: Command) -> list[str]:
+    """Return the options that a check takes from variables which were set for it: `PYTEST_ADDOPTS='-k cart' pytest`."""
+    if classify_run([word.display_text for word in command.argv]) == "look":
+        return []
+    values = {name: word.text for name, word in command.assignments}
+    exported = [word.text for other in before if other.name in _VARIABLE_SETTERS for word in other.argv[1:]]
+    for name, _, value in (word.partition("=") for word in exported):
+        values.setdefault(name, value)
+    return [word for name, value in values.items() if name in _OPTION_VARIABLES for word in value.split()]
 
 
 _PASSIVE_FILTERS = find_role("passive_filter")
