@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from verdikt.claims.model import SentenceClaim
 from verdikt.claims.named_objects import find_directory_names, find_file_names
+from verdikt.claims.reader import CHECK_TOPICS, COMMAND_TOPICS, SentenceClaim
 from verdikt.claims.wording import has_wording
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -50,7 +50,6 @@ _NOUN_USE = compile_lazily(
 """`an install section`, `the build script`: a thing that was written, not something that was done."""
 
 _TOPIC_STEMS = {name: name for name in ("install", "deploy", "release", "build", "push", "commit")}
-_REPORTED_TOPICS = frozenset({"commit", "push", "install", "deploy", "release"})
 _HISTORY_WORDS = ("commit", "tag", "merge", "new_branch", "stash")
 _CODE = compile_lazily(r"`[^`\n]*`")
 
@@ -61,7 +60,6 @@ _SMALL_TALK = compile_lazily(
     re.IGNORECASE,
 )
 _TICK = compile_lazily(r"(?:\[[xX]\]|✅|☑|✔️?)\s*$")
-CHECK_TOPICS = frozenset({"tests", "build", "lint", "types"})
 
 
 def refine_claims(claims: Sequence[SentenceClaim], message: str = "") -> tuple[SentenceClaim, ...]:
@@ -102,7 +100,7 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     topics += [topic for topic, words in _ADDED_TOPICS if topic not in topics and words.search(claim.text)]
     # `merged feature into main`: what is reported is what a command did, not a change of the agent's own.
     is_report = (
-        _REPORTED_TOPICS & set(topics) and has_wording("command_report", claim.text) and not reports_change(claim.text)
+        COMMAND_TOPICS & set(topics) and has_wording("command_report", claim.text) and not reports_change(claim.text)
     )
     if "change" in topics and ("file_operation" in topics or is_report):
         topics.remove("change")

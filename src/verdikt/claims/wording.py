@@ -208,3 +208,9 @@ def _compile_wording(name: str) -> re.Pattern[str]:
 def has_wording(name: str, text: str) -> bool:
     """Return whether a text says, in one of the nine languages, what `WORDINGS` has under a name."""
     return bool(_compile_wording(name).search(text))
+
+
+def find_wording(name: str, text: str) -> str:
+    """Return the first words of a text that say it; empty where none do."""
+    match = _compile_wording(name).search(text)
+    return match[0] if match else ""

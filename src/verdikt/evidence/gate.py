@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from verdikt.claims.model import SentenceClaim
-from verdikt.claims.topics import CHECK_TOPICS, refine_claims, reports_change
+from verdikt.claims.reader import CHECK_TOPICS, COMMAND_TOPICS, SentenceClaim
+from verdikt.claims.topics import refine_claims, reports_change
 from verdikt.claims.wording import has_wording
 from verdikt.evidence.proof_request import Missing, ProofRequest, Unknowable
 from verdikt.evidence.proof_table import prove_attempts, prove_topic
@@ -31,9 +31,6 @@ MAX_REFUSALS = 12
 
 MAX_CLAIMS = 100
 """Number of claims at the end of one message that are judged."""
-
-_UNCHECKED_TOPICS = frozenset({"commit", "push", "release", "deploy", "install"})
-"""Topics of an admission that say nothing about whether the work was checked (`not pushed yet`)."""
 
 
 class GateResult(enum.StrEnum):
@@ -165,8 +162,9 @@ def _prove_claims(
 ) -> tuple[list[tuple[SentenceClaim, Proof]], list[MissingProof], list[str], str]:
     """Return the proofs, what is missing, the topics that were proven, and what cannot be known."""
     claims = [_read_admission(claim, turn) for claim in claims]
+    # `Not pushed yet` says nothing about whether the work was checked.
     is_admitted = any(
-        claim.act == "admission" and not (claim.topics and set(claim.topics) <= _UNCHECKED_TOPICS) for claim in claims
+        claim.act == "admission" and not (claim.topics and COMMAND_TOPICS.issuperset(claim.topics)) for claim in claims
     )
     proofs: list[tuple[SentenceClaim, Proof]] = []
     missing: list[MissingProof] = []
@@ -201,7 +199,9 @@ def _prove_claims(
 def _read_admission(claim: SentenceClaim, turn: TurnEvidence) -> SentenceClaim:
     """Return a claim; `I could not run the tests`, said of work that was done, as the admission that it is."""
     is_about_checks = bool(claim.topics) and CHECK_TOPICS.issuperset(claim.topics)
-    return replace(claim, act="admission") if claim.act == "blocked" and is_about_checks and turn.facts.changes else claim
+    return (
+        replace(claim, act="admission") if claim.act == "blocked" and is_about_checks and turn.facts.changes else claim
+    )
 
 
 def _is_brought_by_git(claim: SentenceClaim, claims: Sequence[SentenceClaim]) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from verdikt.claims.model import read_claims
+from verdikt.claims.reader import read_claims
 from verdikt.evidence.final_block import check_final_block, needs_final_block
 from verdikt.evidence.gate import GateResult, GateState, build_proof_record, judge_turn
 from verdikt.evidence.section import EvidenceSettings

@@ -58,7 +58,7 @@ def _list_selections(text: str) -> Iterator[bool]:
     for match in _TEST_COMMANDS.finditer(text):
         options = match["options"]
         command = f"pytest {options.translate(_QUOTING)}" if options else next(filter(None, match.groups()), "")
-        for run in read_runs(re.sub(r"(?m)^\t[@-]*", "", command.replace("\\\"", '"'))):
+        for run in read_runs(re.sub(r"(?m)^\t[@-]*", "", command.replace('\\"', '"'))):
             # A directory is where the tests are; an option chooses among them.
             chosen = [word for word in run.argv if word.startswith("-")]
             yield run.kind == "test" and is_partial_test_run((run.argv[0], *chosen))
