@@ -193,7 +193,21 @@ def _prove_claims(
                 missing.append(MissingProof(claim, outcome.reason, next_attempt))
             else:
                 proofs.append((claim, outcome))
-    return proofs, missing, list(dict.fromkeys(topics)), unknown
+    return proofs, _drop_repeated(missing), list(dict.fromkeys(topics)), unknown
+
+
+def _drop_repeated(missing: Sequence[MissingProof]) -> list[MissingProof]:
+    """Return what is missing, each gap of a sentence once: its parts and its topics often have the same one."""
+    distinct: list[MissingProof] = []
+    for one in missing:
+        if not any(
+            (one.reason, one.command) == (other.reason, other.command)
+            and other.claim.start <= one.claim.start
+            and one.claim.end <= other.claim.end
+            for other in distinct
+        ):
+            distinct.append(one)
+    return distinct
 
 
 def _read_admission(claim: SentenceClaim, turn: TurnEvidence) -> SentenceClaim:
