@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from verdikt.claims.named_objects import find_directory_names, find_file_names
 from verdikt.claims.reader import CHECK_TOPICS, COMMAND_TOPICS, SentenceClaim
-from verdikt.claims.wording import has_wording
+from verdikt.claims.wording import find_wording, has_wording
 from verdikt.model.lazy_regex import compile_lazily
 
 _GOOD = r"[^.;,\n]{0,30}\b(?:clean|pass\w*|green|ok|happy|content|no (?:errors|issues|problems|warnings))\b"
@@ -110,10 +110,17 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     # `the build is green` is about no test.
     if {"tests", "build"} <= set(topics) and has_wording("build", text) and not has_wording("test", text):
         topics.remove("tests")
-    # `changed it, untested` says nothing good about the tests that it names.
-    if has_wording("unverified", text) and not has_wording("passing", text):
+    # `changed it, untested` and `it fails without the change too` say nothing good about the tests that they name.
+    if (_reports_failure(text) or has_wording("unverified", text)) and not has_wording("passing", text):
         topics = [topic for topic in topics if topic not in CHECK_TOPICS]
     return tuple(dict.fromkeys(topics)) or ("change",)
+
+
+def _reports_failure(text: str) -> bool:
+    """Return whether a sentence says that something fails, and not that nothing does."""
+    failing = find_wording("failing", text)
+    before = text[: text.index(failing)]
+    return bool(failing) and not has_wording("denied", before) and not re.search(r"\b0\b", before)
 
 
 def _mask_names(text: str, names: tuple[str, ...]) -> str:

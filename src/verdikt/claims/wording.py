@@ -167,6 +167,12 @@ WORDINGS: dict[str, tuple[Words | str, ...]] = {
             " without_running. without_testing. without_verifying."
         ),
     ),
+    "failing": (
+        Words(
+            "fail. fails. failing. fehlschl schlägt. schlagen. échou falla. fallan. falha. falham. падает падают 失敗 失败"
+            " 실패"
+        ),
+    ),
     "passing": (
         Words(
             "pass green. clean. compiles. builds. succe grün bestanden durch. réussi vert. verts. pasan. verde. verdes."

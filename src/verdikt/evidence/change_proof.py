@@ -39,7 +39,8 @@ def list_changed_paths(turn: TurnEvidence) -> tuple[str, ...]:
     facts = turn.facts
     if facts.changes is None:
         return tuple(path for path in (*_list_earlier_edits(turn), *turn.edit_paths))
-    own_changes = (path for path in facts.changes if path not in turn.foreign_changes)
+    foreign = turn.list_foreign_changes("code")
+    own_changes = (path for path in facts.changes if path not in foreign)
     # Ignored files, and files outside the project, are not in the fingerprint.
     return (*own_changes, *(path for path in turn.edit_paths if path in turn.unlisted))
 
@@ -102,7 +103,7 @@ def _find_untouched(request: ProofRequest, changed: tuple[str, ...]) -> Missing 
         return None
     for name in find_changed_names(request.text):
         if not is_changed(name, changed):
-            is_foreign = is_changed(name, tuple(turn.foreign_changes))
+            is_foreign = is_changed(name, tuple(turn.list_foreign_changes("code")))
             return Missing(f"`{name}` was not changed {'by you' if is_foreign else 'since you were asked'}")
     untouched = [
         name
@@ -180,11 +181,10 @@ def _ran_more_tests(turn: TurnEvidence) -> bool:
 
 def find_unparsable(turn: TurnEvidence) -> Missing | None:
     """Return that a changed file does not parse; None when all do."""
-    for path, error in turn.facts.syntax_errors.items():
-        if path in turn.foreign_changes:
-            continue
-        return Missing(f"`{path}` does not parse: {error}")
-    return None
+    errors = turn.facts.syntax_errors
+    foreign = turn.list_foreign_changes("data", "ci", "asset") if errors else frozenset()
+    path = next((path for path in errors if path not in foreign), "")
+    return Missing(f"`{path}` does not parse: {errors[path]}") if path else None
 
 
 def _prove_checked(request: ProofRequest, code: tuple[str, ...]) -> Proof | Missing:
@@ -242,7 +242,7 @@ def _find_run_of(turn: TurnEvidence, code: tuple[str, ...]) -> tuple[int, ...]:
             # Copying or formatting a file does not execute it.
             if is_file_handler(run.argv) or not turn.is_fresh(call):
                 continue
-            words = _list_operands(run.argv)
+            words = (*_list_operands(run.argv), *([run.reads] if run.reads else ()))
             named = any(is_same_path(word, path) for word in words for path in code if path != "*")
             # Short stems such as `a` or `io` would match by accident.
             if named or any(stem in word.split(".") for word in run.argv for stem in stems if len(stem) > 2):

@@ -162,7 +162,8 @@ class EvidenceGate:
             directory = os.path.normpath(os.path.join(cwd, run["cwd"] or "."))
             is_check = run["kind"] in _CHECK_KINDS or any(argv[: len(prefix)] == prefix for prefix in prefixes)
             # Where a project has no check, a run of the changed program is one: `python3 hello.py`.
-            if is_check or (run["kind"] == "other" and self._executes_file(argv, directory)):
+            words = (*argv, run.get("reads", ""))
+            if is_check or (run["kind"] == "other" and self._executes_file(words, directory)):
                 # A check of a part of the project is about the sources of the whole.
                 return cwd if is_path_below(directory, cwd) else directory
         return ""

@@ -113,15 +113,14 @@ def _name_status_hider(command: str) -> str:
 
 
 def _is_preexisting_failure(turn: TurnEvidence, call: LoggedCall) -> bool:
-    """Return whether the same run failed at least as badly before the first edit."""
+    """Return whether the same run failed at least as badly before the first edit, or of the same sources as then."""
     if call.tests is None or not turn.edits or not turn.is_fresh(call):
         return False
     first = turn.edits[0].seq
     keys = {run.command_line for run in call.runs if run.kind == "test"}
     for earlier in turn.calls:
-        if earlier.seq >= first:
-            break
-        if earlier.tests and keys & {run.command_line for run in earlier.runs}:
+        is_before = earlier.seq < first or bool(earlier.tree[1]) and earlier.tree[1] == turn.facts.first_digest
+        if is_before and earlier.tests and keys & {run.command_line for run in earlier.runs}:
             return (
                 0 < call.tests.failed <= earlier.tests.failed
                 and call.tests.total >= earlier.tests.total

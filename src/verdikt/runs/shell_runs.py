@@ -42,7 +42,8 @@ class ProgramRun:
     """One program that ran.
 
     `status_propagates`: a status of 0 for the whole command means that this program ended with 0 too. `piped`: a pipe
-    hides the status, but nothing except this program can have printed a summary in what the command printed.
+    hides the status, but nothing except this program can have printed a summary in what the command printed. `reads` is
+    the file on its standard input.
     """
 
     argv: tuple[str, ...]
@@ -51,6 +52,7 @@ class ProgramRun:
     dry_run: bool = False
     cwd: str = ""
     piped: bool = False
+    reads: str = ""
 
     @property
     def command_line(self) -> str:
@@ -66,6 +68,7 @@ class ProgramRun:
             "dry": self.dry_run,
             "cwd": self.cwd,
             "piped": self.piped,
+            **({"reads": self.reads} if self.reads else {}),
         }
 
     @classmethod
@@ -78,6 +81,7 @@ class ProgramRun:
             bool(record.get("dry")),
             str(record.get("cwd", "")),
             bool(record.get("piped")),
+            str(record.get("reads", "")),
         )
 
 
@@ -128,6 +132,7 @@ def _iter_runs(script: Script, depth: int) -> Iterator[ProgramRun]:
             is_dry_run(argv),
             _command_cwd(real),
             is_certain and not script.problems and _is_only_printer(script, outer, command),
+            next((redirect.target.display_text for redirect in real.redirects if redirect.op == "<"), ""),
         )
 
 
@@ -296,20 +301,28 @@ def _writes_file(redirect: Redirect) -> bool:
 
 
 def _find_edits(text: str) -> tuple[str, ...]:
-    paths: list[str] = []
+    edits: list[str] = []
     for command in analyse(text).commands:
-        paths += [redirect.target.display_text for redirect in command.redirects if _writes_file(redirect)]
+        paths = [redirect.target.display_text for redirect in command.redirects if _writes_file(redirect)]
         words = [word.display_text for word in command.argv[1:]]
         operands = [word for word in words if not word.startswith("-")]
         if patched := _find_patched_paths(command, words):
-            paths += patched
+            edits += patched
         elif edits_in_place(command.name, words):
             paths += operands[1:]  # after the script
         elif command.name in _WRITING_PROGRAMS:
             paths += operands[-1:] if command.name in _LAST_OPERAND_WRITERS else operands
         elif _rewrites_sources(command.name, words):
-            paths.append("*")
-    return tuple(dict.fromkeys(path for path in paths if path))[:MAX_RUNS]
+            edits.append("*")
+        edits += _locate_paths(command, paths)
+    return tuple(dict.fromkeys(path for path in edits if path))[:MAX_RUNS]
+
+
+def _locate_paths(command: Command, paths: list[str]) -> list[str]:
+    """Return paths as seen from where the whole command text starts: `cd app && touch x` writes `app/x`."""
+    if command.cwd is None or not paths:
+        return paths
+    return [join(command.cwd.text, path) for path in paths] if command.cwd.is_known else ["*"]
 
 
 def _find_patched_paths(command: Command, words: list[str]) -> tuple[str, ...]:

@@ -142,6 +142,7 @@ class TurnObserver:
             earlier,
             _list_test_files(evidence, tree),
             _list_packages(evidence, tree),
+            baseline.digest if baseline and baseline.root == tree.root else "",
         )
         return facts, after, self._find_unlisted(evidence, tree, changes or {})
 
@@ -213,7 +214,7 @@ class TurnObserver:
         return frozenset(
             path
             for path in edited
-            if _is_unlisted(path, tree, changes) and self._read_path(path, os.path.isfile, False)
+            if _is_unlisted(path, tree, changes, evidence.trees) and self._read_path(path, os.path.isfile, False)
         )
 
 
@@ -221,8 +222,8 @@ def _is_counted(path: str) -> bool:
     return can_hold_tests(path) or can_select_tests(path)
 
 
-def _is_unlisted(path: str, tree: WorkTree, changes: Mapping[str, Any]) -> bool:
-    is_inside = is_path_below(path, tree.root)
+def _is_unlisted(path: str, tree: WorkTree, changes: Mapping[str, Any], checked_roots: Iterable[str]) -> bool:
+    is_inside = any(is_path_below(path, root) for root in (tree.root, *checked_roots))
     # A scratch file proves nothing about the work.
     if not is_inside and path.startswith(("/tmp/", "/var/tmp/", "/dev/", "/proc/")):
         return False

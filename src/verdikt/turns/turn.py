@@ -98,6 +98,8 @@ class TurnEvidence:
         path = next((path for path in self.sources if not is_same_tree(call, run, path)), "")
         root, other = self.facts.root, call.tree[0]
         is_apart = bool(root and other) and not is_path_below(other, root) and not is_path_below(root, other)
+        # The work itself may be elsewhere: in another work tree of the repository.
+        is_apart = is_apart and not any(is_path_below(edited, other) for edited in self.edit_paths)
         return path or (root if is_apart else "") or self._find_other_package(run.kind)
 
     def _find_other_package(self, kind: str) -> str:
@@ -145,19 +147,19 @@ class TurnEvidence:
             for call in (*self.earlier, *self.calls)
         )
 
-    @property
-    def foreign_changes(self) -> frozenset[str]:
-        """Return the changed code that no call of the turn can have written: each one names the files it writes.
+    def list_foreign_changes(self, *kinds: str) -> frozenset[str]:
+        """Return the changed files of these kinds that no call wrote, where each call names the files it writes.
 
-        A check may write results, and what a script or another agent writes is not known; then nothing is foreign.
+        What a script or another agent writes is not known; then nothing is foreign. A check writes no code, but may
+        well write data.
         """
         calls = (*self.earlier, *self.calls)
         is_logged = not self.gaps and self.decision_call_ids <= {call.call_id for call in calls}
         if not is_logged or any(map(_is_opaque, calls)):
             return frozenset()
         edited = [path for call in calls for path in call.edited]
-        code = self.facts.changed_of_kind("code")
-        return frozenset(path for path in code if not any(is_same_path(path, other) for other in edited))
+        changed = self.facts.changed_of_kind(*kinds)
+        return frozenset(path for path in changed if not any(is_same_path(path, other) for other in edited))
 
     @property
     def smaller_test_runs(self) -> dict[str, int]:
