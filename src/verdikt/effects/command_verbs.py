@@ -136,10 +136,11 @@ def has_destroy_verb(texts: list[str]) -> bool:
     if _DRY_RUN_FLAGS & set(texts):
         return False
     operands = [text for text in texts if not text.startswith("-")][:3]
-    # A word with one of `./=@` is a file, a setting or an address, whatever verb its name begins with.
+    # A word with one of `./=@` is a file, a setting or an address, whatever verb its name begins with; a text with
+    # blanks is a message.
     has_verb = any(
         split_tokens(text)[:1]
-        and not (set("./=@") & set(text))
+        and not (set("./=@ ") & set(text))
         and (split_tokens(text)[0] in _DESTROY_VERBS or (":" in text and split_tokens(text)[-1] in _DESTROY_VERBS))
         for text in operands
     )

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 _WILDCARD = compile_lazily(r"[*?\[]")
 # A named path below $TMPDIR, or a pattern that no system directory matches (`build-*`); not `$TMPDIR/*`, which is `/*`
 # where the variable is empty.
-_TMPDIR_PATH = compile_lazily(r"^\$(?:TMPDIR|\{TMPDIR[^}]*\})\"?/(?:[\w.-]*\w[^*?]*|[A-Za-z]\w*[-_.][^/]*)$")
+_TMPDIR_PATH = compile_lazily(
+    r"^(?!.*/\.\.(?:[/\"]|$))\$(?:TMPDIR|\{TMPDIR[^}]*\})\"?/(?:(?:\$\{?\w+\}?[-_.])?[\w.-]*\w[^*?]*|[A-Za-z]\w*[-_.][^/]*|\*\.\w+)$"
+)
 _CATCH_ALL_GLOBS = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*", "?*", "[!.]*"))
 _QUOTES = frozenset("'\"$\\")
 _TEMPORARY_DIRECTORIES = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
@@ -386,6 +388,7 @@ def _is_listed_secret(path: str) -> bool:
         path in _SECRET_PATHS
         or "/" + path.rsplit("/", 1)[-1] in _SECRET_NAMES
         or zone_tables.SECRET_OF_PROGRAM.match(path) is not None
+        or zone_tables.ACCOUNT_SETTINGS.match(path) is not None
     )
 
 
