@@ -218,7 +218,7 @@ _BRANCHING_COMMANDS = frozenset(("if-shell", "if"))
 """Commands that run a shell command, and then commands of the multiplexer itself."""
 _NESTING_COMMANDS = frozenset("set-hook bind-key bind confirm-before confirm command-prompt display-menu menu".split())
 """Commands whose words hold another command of the multiplexer, for later."""
-_REMOTE_WINDOW_COMMANDS = frozenset(("exec", "screen"))
+_REMOTE_WINDOW_COMMANDS = _WINDOW_OPENERS | {"exec"}
 """Commands that a running `screen` is told after `-X`."""
 _COMMAND_SEPARATORS = frozenset((";", "\\;"))
 
