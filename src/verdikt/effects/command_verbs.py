@@ -113,7 +113,7 @@ _SWITCHED_ON = _words("on enable enabled activate start begin true 1")
 
 def takes_offline(texts: list[str]) -> bool:
     """Return whether words order an application into maintenance: `maintenance:on`, `maintenance-mode activate`."""
-    tokens = [token for text in texts[:5] for token in split_tokens(text.lstrip("-"))]
+    tokens = [token.rstrip("!()") for text in texts[:5] for token in split_tokens(text.lstrip("-"))]
     return "maintenance" in tokens and not _SWITCHED_ON.isdisjoint(tokens[tokens.index("maintenance") + 1 :])
 
 

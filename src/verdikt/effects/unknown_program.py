@@ -107,7 +107,7 @@ def _classify_program_text(call: Invocation) -> Iterator[Effect]:
 def classify_offline_order(call: Invocation) -> list[Effect]:
     """Return the effect of taking an application offline, whichever framework's console is told to do so."""
     words = call.command.argv[1:6]
-    if not any("maintenance" in word.text for word in words) or not takes_offline([word.text for word in words]):
+    if not any("aintenance" in word.text for word in words) or not takes_offline([word.text for word in words]):
         return []
     target = Target("the application", "other")
     return [call.make_effect("sys.service.stop", (target,), note="takes the application offline")]
