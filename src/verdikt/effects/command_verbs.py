@@ -40,7 +40,7 @@ WRITE_VERBS = _words(
 DELETE_VERBS = _words(
     "delete del rm remove destroy terminate purge drop erase wipe rb rmdir teardown nuke flush empty clear uninstall "
     "undeploy unpublish prune deprovision decommission obliterate shred leave forget expunge trash truncate "
-    "removeall deleteall destroyall dismantle unregister removenode clean cleanup gc expire yank discard abandon"
+    "removeall deleteall destroyall dismantle unregister removenode clean cleanup gc expire yank discard abandon unmap"
 )
 # The strictest kind wins where a verb is in several lists.
 _VERB_KINDS = (

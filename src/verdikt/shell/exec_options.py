@@ -248,7 +248,7 @@ def _list_window_texts(name: str, words: list[str]) -> list[str]:
     if place is None:
         if name not in _WINDOW_OPENERS or "-X" in words:
             return []
-        texts = [_join_command_words(_skip_options(words[1:], "-S -t -h -T -c -p -L -s -dmS -DmS -dRS -dS"))]
+        texts = [_join_command_words(_skip_options(words[1:], "-S -t -h -T -c -p -Logfile -s -dmS -DmS -dRS -dS"))]
     elif words[place] in _TYPING_COMMANDS:
         typed = _skip_options(words[place + 1 :], "-t -N")
         texts = [" ".join("\n" if key in ("Enter", "C-m", "KPEnter") else key for key in typed)]

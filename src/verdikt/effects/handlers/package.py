@@ -25,7 +25,7 @@ _SOURCE_ADDRESS = compile_lazily(
 _NAMED_ADDRESS = compile_lazily(r"^[\w.\[\]-]+@(?:git\+|https?:)")
 _OWNER_REPO = compile_lazily(r"^[A-Za-z0-9][\w.-]*/[\w.-]+(?:#.+)?$")
 _INDEX_OPTIONS = (
-    "-i --index-url --extra-index-url --find-links --index --registry --source -s --default-index --repository "
+    "-i --index-url --extra-index-url -f --find-links --index --registry --source -s --default-index --repository "
     "--repo-url --channel -c --server --mirror"
 )
 _INDEX_VARIABLES = word_set(
@@ -167,4 +167,8 @@ def classify_tasks(call: Invocation) -> Iterator[Effect]:
             yield call.make_effect("db.drop", (Target("the configured database", "database"),))
         elif _PUBLISH_TASK.search(word.text) and "local" not in word.text.lower():
             yield call.make_effect("pkg.publish", (Target(word.text, "other"),))
+    # `-DremoteRepositories=https://…`
+    addresses = [word for word in call.args.get_values("-D --define") if "://" in word.text and "repo" in word.text.lower()]
+    if any(not is_known_registry(word.text) for word in addresses):
+        yield call.make_effect("pkg.foreign", (Target(addresses[0].text, "package"),))
     yield call.make_effect("code.build")
