@@ -117,6 +117,7 @@ def classify_httpie(call: Invocation) -> Iterator[Effect]:
     yield call.make_effect(
         "net.local" if local else "net.send.file" if files else "net.send" if items else "net.fetch", hosts
     )
+    yield from call.make_effects("fs.overwrite", call.args.get_values("-o --output"))
     yield from _classify_request(call, verb if given else "POST" if items else "GET", urls, local=local)
 
 
