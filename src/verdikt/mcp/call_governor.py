@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from verdikt.errors import VerdiktError
+from verdikt.errors import LedgerError, VerdiktError
 from verdikt.hosts.host_decision import HostDecision
 from verdikt.hosts.undecided_calls import find_decision
 from verdikt.ledger.data_directory import get_data_directory
@@ -43,7 +43,24 @@ OWN_CALL_PREFIX = "mcp-"
 """How the id of a call begins to which the host gave none; a question to a person needs one."""
 
 
-LogPositions = Sequence[tuple[LogFile, int]]
+class SyncedLog(Protocol):
+    """Where a decision is written; its sync waits for the disk, and raises `LedgerError` when that fails."""
+
+    def sync(self, write_count: int) -> None:
+        """Wait until that many writes are on the disk."""
+
+
+LogPositions = Sequence[tuple[SyncedLog, int]]
+
+
+class _LostEntry:
+    """In place of the log, for a decision that could not be written."""
+
+    def sync(self, write_count: int) -> None:
+        raise LedgerError("the decision could not be recorded")
+
+
+_LOST: LogPositions = ((_LostEntry(), 0),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +70,8 @@ class CallDecision:
     decision: HostDecision
     is_covered: bool = False
     """Whether the host's hook has decided this very call; it records the outcome too."""
+    is_sent: bool = False
+    """Whether the server has the call already, because it only reads; then its result is all that can be refused."""
     log_positions: LogPositions = ()
     """What is written and not synced yet: nothing that the server sends may reach the client before it is."""
 
@@ -113,13 +132,28 @@ class CallGovernor:
             hints=hints,
         )
 
-    def decide(self, action: Action, *, can_ask: bool = True, withholds_result: bool = False) -> CallDecision:
+    def decide(
+        self,
+        action: Action,
+        *,
+        can_ask: bool = True,
+        withholds_result: bool = False,
+        send: Callable[[], bool] | None = None,
+    ) -> CallDecision:
         """Return what is to become of a call. It is in the log when this returns; a failure is a block.
 
         Unless the client `can_ask` a person, what the policy asks goes to the team service, where there is one.
         A caller that `withholds_result` until `sync_decision` has returned need not wait for the disk before a call
-        that only reads: such a call has no effect but its result.
+        that only reads: such a call has no effect but its result. `send` then sends it as soon as it is decided,
+        before the decision is recorded, and returns whether it could.
         """
+        is_sent = False
+
+        def send_read(dominant: EffectClass | None) -> None:
+            nonlocal is_sent
+            if send is not None and dominant is EffectClass.READ and not is_sent:
+                is_sent = send()
+
         try:
             governance = self._load_governance()
             if self._is_covered(action, governance):
@@ -129,7 +163,12 @@ class CallGovernor:
             posture = None if is_attended(self._env) else Posture.AUTONOMOUS
             self._group_commit.begin_batch()
             try:
-                decision = governance.before(action, posture=posture, is_asked_away=not can_ask)
+                decision = governance.before(
+                    action,
+                    posture=posture,
+                    is_asked_away=not can_ask,
+                    on_pass=send_read if withholds_result and send is not None else None,
+                )
             finally:
                 log_positions = self._group_commit.end_batch()
             if not (withholds_result and decision.passed and decision.dominant is EffectClass.READ):
@@ -141,11 +180,14 @@ class CallGovernor:
             record_crash(self.data_directory, "mcp.before", error)
             # The text of a foreign exception may quote a secret, so only its type is shown.
             message = str(error) if isinstance(error, VerdiktError) else type(error).__name__
-            return CallDecision(decision=HostDecision.block(f"blocked: no decision could be made ({message})"))
+            refusal = HostDecision.block(f"blocked: no decision could be made ({message})")
+            return CallDecision(decision=refusal, is_sent=is_sent, log_positions=_LOST if is_sent else ())
         host_decision = HostDecision.from_verdict(
             decision.verdict, warnings=decision.warnings, awaited_approval=decision.awaited_approval
         )
-        return CallDecision(decision=host_decision, log_positions=log_positions)
+        if is_sent and not decision.passed:
+            log_positions = _LOST  # it failed to be recorded: the server may answer, and the client must not see it
+        return CallDecision(decision=host_decision, is_sent=is_sent, log_positions=log_positions)
 
     def sync_decision(self, log_positions: LogPositions) -> bool:
         """Wait until a decision is on the disk; return whether it is. A failure is noted in the crash file."""
