@@ -79,8 +79,8 @@ def decide(
     What lasts is not `session` but the log's projection of it, which counts the recorded decision by the same function.
     `standing` is what a person was asked about the same call before, `approval` what people answered away from the
     terminal; that it is for this very call, unused and in time is for the caller to know. `engine` is the version that
-    the receipt names. `on_pass` is called with the dominant class of effects as soon as the action may happen, before the
-    receipt is built; it is called again when that fails and is tried once more.
+    the receipt names. `on_pass` is called with the dominant class of effects as soon as the action may happen, before
+    the receipt is built; it is called again when that fails and is tried once more.
     """
     attempt = partial(
         _decide_recordable,

@@ -148,8 +148,8 @@ class Governance(GovernanceParts):
 
         The decision is in the log before it is returned. A failure anywhere on the way is a block, which only the crash
         file records. With `is_asked_away` the host can show no question, and a team service asks, where there is one.
-        `on_pass` hears early that the action may happen: for what has no effect until the caller knows that the decision
-        is in the log.
+        `on_pass` hears early that the action may happen: for what has no effect until the caller knows that the
+        decision is in the log.
         """
         try:
             started = self.clock.now()

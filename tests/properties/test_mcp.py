@@ -68,7 +68,12 @@ def test_nothing_is_called_without_a_decision(bench: RelayBench, messages: list[
     """Whatever both sides send: each call that reaches the server has a decision of its own in the log."""
     relay = bench.reconnect()
     sent: list[Message] = []
-    relay.connect_server(lambda message: sent.append(message) is None)
+
+    def send_at_once(message: Message) -> bool:
+        sent.append(message)
+        return True
+
+    relay.connect_server(send_at_once)
     decided = len(bench.entries(EntryKind.DECISION)) + len(bench.entries(EntryKind.MCP))
     called = 0
     for is_from_client, body in messages:

@@ -63,6 +63,19 @@ class _LostEntry:
 _LOST: LogPositions = ((_LostEntry(), 0),)
 
 
+class _EarlySend:
+    """Sends a call that only reads as soon as it may happen, once."""
+
+    def __init__(self, send: Callable[[], bool] | None) -> None:
+        self._send = send
+        self.is_sent = False
+
+    def note_pass(self, dominant: EffectClass | None) -> None:
+        """Send the call if its strongest effect is to read; called again when its receipt is built once more."""
+        if self._send is not None and dominant is EffectClass.READ and not self.is_sent:
+            self.is_sent = self._send()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallDecision:
     """What is to become of a call."""
@@ -147,13 +160,7 @@ class CallGovernor:
         that only reads: such a call has no effect but its result. `send` then sends it as soon as it is decided,
         before the decision is recorded, and returns whether it could.
         """
-        is_sent = False
-
-        def send_read(dominant: EffectClass | None) -> None:
-            nonlocal is_sent
-            if send is not None and dominant is EffectClass.READ and not is_sent:
-                is_sent = send()
-
+        early_send = _EarlySend(send if withholds_result else None)
         try:
             governance = self._load_governance()
             if self._is_covered(action, governance):
@@ -164,30 +171,29 @@ class CallGovernor:
             self._group_commit.begin_batch()
             try:
                 decision = governance.before(
-                    action,
-                    posture=posture,
-                    is_asked_away=not can_ask,
-                    on_pass=send_read if withholds_result and send is not None else None,
+                    action, posture=posture, is_asked_away=not can_ask, on_pass=early_send.note_pass
                 )
             finally:
-                log_positions = self._group_commit.end_batch()
+                log_positions: LogPositions = self._group_commit.end_batch()
             if not (withholds_result and decision.passed and decision.dominant is EffectClass.READ):
                 for log, position in log_positions:
                     log.sync(position)
-                log_positions = []
+                log_positions = ()
+            # It was sent and then could not be recorded: the server may answer, and the client must not see it.
+            if early_send.is_sent and not decision.passed:
+                log_positions = _LOST
         # The relay's own border: whatever fails here must not let the call through.
         except Exception as error:
             record_crash(self.data_directory, "mcp.before", error)
             # The text of a foreign exception may quote a secret, so only its type is shown.
             message = str(error) if isinstance(error, VerdiktError) else type(error).__name__
-            refusal = HostDecision.block(f"blocked: no decision could be made ({message})")
-            return CallDecision(decision=refusal, is_sent=is_sent, log_positions=_LOST if is_sent else ())
-        host_decision = HostDecision.from_verdict(
-            decision.verdict, warnings=decision.warnings, awaited_approval=decision.awaited_approval
-        )
-        if is_sent and not decision.passed:
-            log_positions = _LOST  # it failed to be recorded: the server may answer, and the client must not see it
-        return CallDecision(decision=host_decision, is_sent=is_sent, log_positions=log_positions)
+            host_decision = HostDecision.block(f"blocked: no decision could be made ({message})")
+            log_positions = _LOST if early_send.is_sent else ()
+        else:
+            host_decision = HostDecision.from_verdict(
+                decision.verdict, warnings=decision.warnings, awaited_approval=decision.awaited_approval
+            )
+        return CallDecision(decision=host_decision, is_sent=early_send.is_sent, log_positions=log_positions)
 
     def sync_decision(self, log_positions: LogPositions) -> bool:
         """Wait until a decision is on the disk; return whether it is. A failure is noted in the crash file."""
