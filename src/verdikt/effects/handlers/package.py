@@ -25,8 +25,8 @@ _SOURCE_ADDRESS = compile_lazily(
 _NAMED_ADDRESS = compile_lazily(r"^[\w.\[\]-]+@(?:git\+|https?:)")
 _OWNER_REPO = compile_lazily(r"^[A-Za-z0-9][\w.-]*/[\w.-]+(?:#.+)?$")
 _INDEX_OPTIONS = (
-    "-i --index-url --extra-index-url --find-links --index --registry --source -s --default-index --repository "
-    "--repo-url"
+    "-i --index-url --extra-index-url -f --find-links --index --registry --source -s --default-index --repository "
+    "--repo-url --channel -c --server --mirror"
 )
 _INDEX_VARIABLES = word_set(
     "PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_FIND_LINKS UV_INDEX UV_DEFAULT_INDEX UV_INDEX_URL UV_EXTRA_INDEX_URL "
@@ -80,12 +80,10 @@ def classify_install(
         foreign += [word for word in packages[:1] if _is_foreign_module(word.text)]
     foreign += [word for word in args.get_values(_PACKAGE_OPTIONS) if _is_foreign_package(word.text)]
     foreign += args.get_values("--git")
-    address = args.get_value(_INDEX_OPTIONS)
-    address = address or next(
-        (value for name, value in (*call.list_assignments(), *call.list_exports()) if name in _INDEX_VARIABLES), None
-    )
-    if address is not None and "://" in address.text and not is_known_registry(address.text):
-        foreign.append(address)
+    addresses = args.get_values(_INDEX_OPTIONS)
+    variables = (*call.list_assignments(), *call.list_exports())
+    addresses = addresses or [value for name, value in variables if name in _INDEX_VARIABLES][:1]
+    foreign += [word for word in addresses if "://" in word.text and not is_known_registry(word.text)]
     foreign += [word for word in args.get_values("--trusted-host") if not is_known_registry(word.text)]
     targets = tuple(Target(word.display_text, "package") for word in foreign or packages)
     if bare := [target for target in targets if foreign and is_bare_public_address(_find_place(target.text))]:
@@ -177,4 +175,10 @@ def classify_tasks(call: Invocation) -> Iterator[Effect]:
             yield call.make_effect("db.drop", (Target("the configured database", "database"),))
         elif _PUBLISH_TASK.search(word.text) and "local" not in word.text.lower():
             yield call.make_effect("pkg.publish", (Target(word.text, "other"),))
+    # `-DremoteRepositories=https://…`
+    addresses = [
+        word for word in call.args.get_values("-D --define") if "://" in word.text and "repo" in word.text.lower()
+    ]
+    if any(not is_known_registry(word.text) for word in addresses):
+        yield call.make_effect("pkg.foreign", (Target(addresses[0].text, "package"),))
     yield call.make_effect("code.build")
