@@ -39,12 +39,22 @@ def find_secret_destinations(effects: Sequence[Effect], resolver: TargetResolver
     if not destinations or not (is_fed or any(_takes_secret(effect, resolver) for effect in effects)):
         return []
     copies = [target for target in destinations if target.zone is not Zone.SECRET]
-    if basename(effects[0].by.partition(" ")[0]) in _COMPRESSORS:
-        # They write beside the file that they are given, with an ending of their own.
+    if _is_compressor(effects[0]):
         copies += [t._replace(text=t.text + e, path=t.path + e) for t in destinations for e in _COMPRESSED_ENDINGS]
         named = [resolver.resolve_path(Word(match[1])) for match in _OUTPUT_OPTION.finditer(effects[0].by)]
         copies += [target for target in named if target.path]
     return copies
+
+
+def _is_compressor(effect: Effect) -> bool:
+    """Return whether a program writes beside the file that it is given, with an ending of its own."""
+    return basename(effect.by.partition(" ")[0]) in _COMPRESSORS
+
+
+def _list_compressed_names(path: str) -> list[str]:
+    """Return what a file may be called after a program has packed or unpacked it."""
+    plain, dot, ending = path.rpartition(".")
+    return [plain] if f"{dot}{ending}" in _COMPRESSED_ENDINGS else [path + ending for ending in _COMPRESSED_ENDINGS]
 
 
 def _takes_secret(effect: Effect, resolver: TargetResolver) -> bool:
@@ -72,11 +82,13 @@ def find_moved_work(
         return {}
     destinations = [t.path for effect in effects if effect.what in _CONTENT_EFFECTS for t in effect.targets if t.path]
     moved: dict[str, str] = {}
+    packs = _is_compressor(effects[0])
     for source in sources:
         origin = remembered.get(source.path) or (source.path if is_uncommitted_work(source.path, resolver) else "")
         if origin:
             named = [path for path in destinations if basename(path) == basename(source.path)]
-            moved |= dict.fromkeys(named or destinations, origin)
+            places = _list_compressed_names(source.path) if packs else named or destinations
+            moved |= dict.fromkeys(places, origin)
     return moved
 
 

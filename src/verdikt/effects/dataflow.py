@@ -160,7 +160,10 @@ def _derive_secret_sends(
         effects.append(derive_effect("cred.send", send, send.targets, note="the whole environment"))
     elif taint.environment[index] or (not is_substituted and any(taint.environment[i] for i in feeders)):
         # The whole environment holds the secrets too; a part of it may be harmless.
-        partial = not _is_whole_environment([commands[i] for i in [*feeders, *upstream]])
+        sources = [*feeders, *upstream]
+        partial = not _is_whole_environment([commands[i] for i in sources])
+        # What a filter picks by the names of secrets is all that matters of it.
+        partial = partial and not _has_effect(sources, effects_by_command, "env.read.secret")
         effects.append(derive_effect("cred.send", send, send.targets, possible=partial, note="the environment"))
     return effects
 
