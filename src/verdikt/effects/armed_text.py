@@ -130,14 +130,17 @@ def judge_text(
     resolver: TargetResolver,
     classify_shell: ShellClassifier,
     downloads: Collection[str] = (),
+    program_language: str = "",
 ) -> ArmedText | None:
     """Return what arms the text of a file; None for text that is harmless, unknown, or no program.
 
-    `downloads` are files from foreign hosts that the session has not read. Where the reader of its language finds
+    `program_language` is that of the program which runs a file whose name says nothing. `downloads` are files from foreign hosts that the session has not read. Where the reader of its language finds
     nothing, the text is read by the words that meet in it.
     """
     text = text[:MAX_JUDGED_LENGTH]
     sections = find_code_sections(path, text)
+    if not sections and program_language:
+        sections = [CodeSection(program_language, text)]
     for section in sections:
         if not _may_arm(section):
             continue

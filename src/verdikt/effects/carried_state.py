@@ -20,6 +20,7 @@ from verdikt.shell.command import Word
 
 if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
+    from verdikt.shell.command import Command
 
 SECRET_SOURCES = ("cred.read", "fs.move", "env.read.all")
 """Effects without which a command puts no secret anywhere."""
@@ -29,6 +30,7 @@ _COMPRESSORS = find_role("compressor")
 _CODE_RUNNERS = find_role("code_runner")
 _COMPRESSED_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".br", ".7z", ".zip", ".gpg", ".asc", ".enc", ".age")
 _OUTPUT_OPTION = compile_lazily(r"\s(?:-o|--output)[ =](\S+)")
+_SYMBOLIC_OPTION = compile_lazily(r"-[a-z]*s|--symbolic$")
 _HOME_ZONES = (Zone.HOME, Zone.SECRET, Zone.PERSIST, Zone.GUARD)
 _LOST_STATES = ("untracked", "modified")
 
@@ -124,6 +126,40 @@ def _find_lost_work(target: Target, moved: Mapping[str, str]) -> Target | None:
         is_met = pattern is not None and pattern.can_meet(place)
         if is_met or is_within(place, path) or is_within(path, place):
             return target._replace(zone=Zone.PROJECT, state="untracked")
+    return None
+
+
+def find_links(command: Command, effects: Sequence[Effect], resolver: TargetResolver) -> dict[str, str]:
+    """Return the links that a command makes: their path → the path that they lead to."""
+    places = [t.path for effect in effects if effect.what.startswith("fs.link") for t in effect.targets if t.path]
+    operands = [word.text for word in command.argv[1:] if word.text[:1] != "-" and word.is_known]
+    if len(places) != 1 or len(operands) != 2:
+        return {}
+    # A hard link has no path of its own, and a symbolic one counts from its directory.
+    is_symbolic = any(_SYMBOLIC_OPTION.match(word.text) for word in command.argv[1:])
+    origin = f"{dirname(places[0])}/{operands[0]}" if is_symbolic and operands[0][:1] != "/" else operands[0]
+    return {places[0]: resolver.to_absolute(origin, command.cwd)}
+
+
+def follow_links(effects: list[Effect], links: Mapping[str, str], resolver: TargetResolver) -> None:
+    """Let the loss of what a link leads to count where it lies; the link itself may go."""
+    for position, effect in enumerate(effects):
+        if effect.what in _LOSS_EFFECTS:
+            targets = tuple(_find_linked_target(effect.what, t, links, resolver) or t for t in effect.targets)
+            if targets != effect.targets:
+                note = "a link leads there"
+                effects[position] = effect._replace(targets=targets, recoverable=False, note=note)
+
+
+def _find_linked_target(
+    what: str, target: Target, links: Mapping[str, str], resolver: TargetResolver
+) -> Target | None:
+    for link, origin in links.items():
+        is_content = target.path.startswith(f"{link}/") or target.text.endswith("/")
+        if target.path == link and what in DELETE_EFFECTS and not is_content:
+            continue
+        if is_within(target.path, link) and is_uncommitted_work(origin, resolver):
+            return target._replace(path=origin + target.path[len(link) :], zone=Zone.PROJECT, state="untracked")
     return None
 
 
