@@ -51,7 +51,7 @@ def fold_paths(text: str) -> str:
     text = _BRACKETED.sub(r"\1", text)
     values = {match[1].lower(): match[2] for match in _ASSIGNMENT.finditer(text)}
     for name, value in values.items():
-        text = re.sub(rf"(?i)\${re.escape(name)}\b(?!\s*=|[\\/.:\[])", lambda _, value=value: value, text)
+        text = re.sub(rf"(?i)\${re.escape(name)}\b(?!\s*=|[\\/.:\[])", value.replace("\\", r"\\"), text)
     return text
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _STATEMENTS = (
     (compile_lazily(r"(?i)\bdrop\s+(?:table|database|schema|keyspace|collection|owned)\b"), "db.drop"),
-    (compile_lazily(r"(?i)\btruncate\s|\bdelete\s+from\b(?!.*\bwhere\b)"), "db.delete.all"),
+    (compile_lazily(r"(?i)\btrunc\w+\s|\bdelete\s+from\b(?!.*\bwhere\b)"), "db.delete.all"),
 )
 _SELECTED = (
     (compile_lazily(r"(?i)^[\^\\b(]*drop\b"), "db.drop"),
