@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from verdikt.errors import CanonicalError, ServiceError, WireError
 from verdikt.serve.api import ROUTES
-from verdikt.serve.feed import stream_feed
+from verdikt.serve.feed import FeedReads, stream_feed
 from verdikt.serve.json_response import build_json_response
 from verdikt.serve.machine_api import MACHINE_ROUTES, MachineApi
 from verdikt.serve.people import Person
@@ -233,6 +233,8 @@ def _find_forgery(service: Service, request: Request) -> str:
 
 
 def _build_feed(service: Service) -> Callable[[Request], Awaitable[Response]]:
+    reads = FeedReads()
+
     def open_reader(request: Request) -> StoreReader | None:
         person = _find_person(service, request)
         if person is None or person.scopes is not None:
@@ -244,7 +246,7 @@ def _build_feed(service: Service) -> Callable[[Request], Awaitable[Response]]:
             return _build_error(401, "sign in first")
         position = request.headers.get("last-event-id") or request.query_params.get("position", "")
         return StreamingResponse(
-            stream_feed(partial(open_reader, request), position),
+            stream_feed(partial(open_reader, request), position, reads),
             media_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )
