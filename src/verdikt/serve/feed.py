@@ -4,62 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from anyio.to_thread import run_sync
+from starlette.responses import StreamingResponse
 
 from verdikt.errors import ServiceError
 from verdikt.serve.entry_search import parse_cursor
-from verdikt.serve.json_response import encode_json
+from verdikt.serve.feed_reads import FeedReads, format_event
+from verdikt.serve.routes import READERS, ApiCall, ApiRoute
 
 if TYPE_CHECKING:
     from verdikt.serve.store_reader import StoreReader
 
-POLL_SECONDS = 0.6
 KEEP_ALIVE_SECONDS = 15
-MAX_MESSAGE_ENTRIES = 200
 MAX_STREAM_SECONDS = 3600
 """After this time the browser connects again."""
-CHECK_SECONDS = 6
+CHECK_SECONDS = 10
 """How often the login is looked at: a stolen cookie shows nothing for longer than this after it was ended."""
-
-
-class FeedReads:
-    """Reads of the feed that viewers share: of all who see the same, from the same position on, in the same moment.
-
-    A thousand people who look at a page would else read the same a thousand times.
-    """
-
-    def __init__(self) -> None:
-        self._moment = 0
-        self._reads: dict[object, asyncio.Task[_Arrivals | None]] = {}
-
-    async def read(self, reader: StoreReader, position: str) -> _Arrivals | None:
-        """Return what arrived after a position; None when the database does not answer."""
-        moment = int(asyncio.get_running_loop().time() / POLL_SECONDS)
-        if moment != self._moment:
-            # What is under way is kept by those who wait for it.
-            self._moment, self._reads = moment, {}
-        key = reader.visibility, position
-        if key not in self._reads:
-            self._reads[key] = asyncio.create_task(_read_arrivals(reader, position))
-        # One viewer who leaves must not end the read of the others.
-        return await asyncio.shield(self._reads[key])
-
-
-class _Arrivals(NamedTuple):
-    """The position after what arrived, and the event that tells it; empty when nothing arrived."""
-
-    position: str
-    event: bytes
-
-
-async def _read_arrivals(reader: StoreReader, position: str) -> _Arrivals | None:
-    try:
-        following, entries = await run_sync(reader.read_feed, position, MAX_MESSAGE_ENTRIES)
-    except ServiceError:
-        return None
-    return _Arrivals(following, _format_event(following, entries) if entries else b"")
 
 
 async def stream_feed(
@@ -74,7 +37,7 @@ async def stream_feed(
         return
     if not position or not _is_position(position):
         position = await run_sync(reader.read_feed_position)
-    yield _format_event(position, [])
+    yield format_event(position, [])
     loop = asyncio.get_running_loop()
     started_at = checked_at = spoke_at = loop.time()
     while (now := loop.time()) - started_at < MAX_STREAM_SECONDS:
@@ -96,8 +59,7 @@ async def stream_feed(
         elif now - spoke_at >= KEEP_ALIVE_SECONDS:
             spoke_at = now
             yield b": nothing new\n\n"
-        # All wake in the same moment, and so share what they read.
-        await asyncio.sleep(POLL_SECONDS - loop.time() % POLL_SECONDS)
+        await reads.wait()
 
 
 def _is_position(text: str) -> bool:
@@ -108,6 +70,28 @@ def _is_position(text: str) -> bool:
     return text.count(".") <= 1
 
 
-def _format_event(position: str, entries: list[dict[str, Any]]) -> bytes:
-    # JSON has no bare newlines, so one `data:` line holds it.
-    return b"id: " + position.encode() + b"\ndata: " + encode_json(entries) + b"\n\n"
+def open_feed(call: ApiCall) -> StreamingResponse:
+    """Stream what arrives, until the login ends."""
+
+    def open_reader() -> StoreReader | None:
+        person = call.service.people.find_person(call.cookie, call.now)
+        return replace(call, person=person).open_reader() if person is not None else None
+
+    position = call.last_event or call.query.get("position", "")
+    return StreamingResponse(
+        stream_feed(open_reader, position, call.service.feed_reads),
+        media_type="text/event-stream",
+        headers={"X-Accel-Buffering": "no"},
+    )
+
+
+FEED_ROUTE = ApiRoute(
+    "GET",
+    "/v1/feed",
+    open_feed,
+    READERS,
+    "what arrives, as server-sent events",
+    {"position": "the id of the last event; `Last-Event-ID` comes before it"},
+    scope="",
+)
+"""Not one of those that answer at once."""

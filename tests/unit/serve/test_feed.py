@@ -10,7 +10,9 @@ import pytest
 from tests.unit.serve.http_client import Site
 from tests.unit.team.chains import build_lines
 from verdikt.serve import feed
-from verdikt.serve.feed import FeedReads, stream_feed
+from verdikt.serve.feed import stream_feed
+from verdikt.serve.feed_reads import FeedReads
+from verdikt.serve.people import Person
 from verdikt.serve.store import TeamStore
 from verdikt.serve.store_reader import StoreReader
 
@@ -59,12 +61,11 @@ def test_a_foreign_position_begins_now(site: Site, position: str) -> None:
 
 def test_the_feed_ends_with_the_login(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cookie that was stolen and ended shows nothing more, though its stream is open."""
-    monkeypatch.setattr(feed, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(feed, "CHECK_SECONDS", 0.03)
     readers = [site.store.read_as(site.machine.organisation)] * 2
 
     async def read_all() -> list[bytes]:
-        return [event async for event in stream_feed(lambda: readers.pop() if readers else None, "", FeedReads())]
+        return [event async for event in stream_feed(lambda: readers.pop() if readers else None, "", FeedReads(0.01))]
 
     events = asyncio.run(read_all())
     assert (len(events), readers) == (1, [])
@@ -72,7 +73,6 @@ def test_the_feed_ends_with_the_login(site: Site, monkeypatch: pytest.MonkeyPatc
 
 def test_viewers_who_see_the_same_share_their_reads(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many look, and whenever each began, one read tells all of them; those who see less read by themselves."""
-    monkeypatch.setattr(feed, "POLL_SECONDS", 0.05)
     site.machine.send(*CHAIN[:2])
     everybody, other = site.store.read_as(site.machine.organisation), site.store.read_as(site.machine.organisation)
     nothing = site.store.read_as(site.machine.organisation, frozenset())
@@ -86,7 +86,7 @@ def test_viewers_who_see_the_same_share_their_reads(site: Site, monkeypatch: pyt
     monkeypatch.setattr(StoreReader, "read_feed", count)
 
     async def look() -> list[list[int]]:
-        reads, seen = FeedReads(), [[] for _ in range(21)]  # type: list[list[int]]
+        reads, seen = FeedReads(0.05), [[] for _ in range(21)]  # type: list[list[int]]
 
         async def view(number: int) -> None:
             reader = nothing if number == 20 else (everybody, other)[number % 2]
@@ -115,5 +115,11 @@ def test_viewers_who_see_the_same_share_their_reads(site: Site, monkeypatch: pyt
 
 
 def test_the_feed_needs_a_login(site: Site) -> None:
-    """Nothing is streamed to others."""
-    assert site.open_client().get("/v1/feed").status_code == 401
+    """Nothing is streamed to others, nor to a program, whose token would be looked at by no page."""
+    id = site.people.ensure_person(site.machine.organisation, "ana", "Ana", frozenset({"auditor"}))
+    person = Person(id, site.machine.organisation, "Ana", frozenset({"auditor"}))
+    token = site.service.tokens.create_token(person, "ci", frozenset({"read"}), 1, site.clock.now())
+    client = site.open_client()
+
+    assert client.get("/v1/feed").status_code == 401
+    assert client.get("/v1/feed", headers={"Authorization": f"Bearer {token}"}).status_code == 403
