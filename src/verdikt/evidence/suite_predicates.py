@@ -119,7 +119,7 @@ def _is_preexisting_failure(turn: TurnEvidence, call: LoggedCall) -> bool:
     first = turn.edits[0].seq
     keys = {run.command_line for run in call.runs if run.kind == "test"}
     for earlier in turn.calls:
-        is_before = earlier.seq < first or bool(earlier.tree[1]) and earlier.tree[1] == turn.facts.first_digest
+        is_before = earlier.seq < first or (bool(earlier.tree[1]) and earlier.tree[1] == turn.facts.first_digest)
         if is_before and earlier.tests and keys & {run.command_line for run in earlier.runs}:
             return (
                 0 < call.tests.failed <= earlier.tests.failed
