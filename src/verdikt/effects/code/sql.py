@@ -395,7 +395,9 @@ def _classify_create(tokens: list[_Token], keywords: list[str], created_tables: 
         yield StatementEffect("db.admin", name)
     # `CREATE OR REPLACE TABLE` drops the old table first.
     elif kind == "TABLE" and "REPLACE" in keywords[1:3]:
-        yield StatementEffect("db.drop", name, note="replaces the table with its rows")
+        # In a file its rows come from another file that is at hand, as a rule.
+        is_remade = dialect == "duckdb" and "SELECT" in keywords
+        yield StatementEffect("db.drop", name, note="replaces the table with its rows", recoverable=is_remade)
     else:
         # Dropping a table that the same text created loses nothing, unless it may have existed before.
         if kind == "TABLE" and "EXISTS" not in keywords[:7]:
