@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.target import abbreviate_home, is_agent_extension, is_git_hook, is_secret
+from verdikt.effects.word_kinds import PLAIN_SETTINGS
 from verdikt.model.effect import Certainty, Effect, Zone
 from verdikt.model.git_hook import GIT_HOOKS, is_verdikt_hook
 from verdikt.model.lazy_regex import compile_lazily
@@ -180,9 +181,16 @@ def _group_targets(effect: Effect, facts: Facts) -> tuple[list[Target], list[Tar
             # A new `.env` in the project, or one of the session's own, changes no credential; a path in a home or
             # `/etc` counts even if it is absent.
             well_known = abbreviate_home(path, facts.home).startswith(("~/.", "/etc"))
-            if well_known or not (target.state == "absent" or facts.is_created_in_session(path)):
+            is_new = target.state == "absent" or facts.is_created_in_session(path)
+            if well_known or not (is_new or _keeps_secrets(effect, path, facts.project_root)):
                 secrets.append(target)
     return guards, hooks, startup_files, secrets
+
+
+def _keeps_secrets(effect: Effect, path: str, project_root: str) -> bool:
+    """Return whether a file of the project's variables only gets more of them, or others that hold no secret."""
+    is_variable_file = bool(project_root) and path.startswith(f"{project_root}/") and "/.env" in path
+    return is_variable_file and (effect.what == "fs.append" or effect.note == PLAIN_SETTINGS)
 
 
 def _holds_guard(target: Target, facts: Facts, *, below: bool) -> bool:

@@ -85,6 +85,9 @@ _CHANGE_KEYWORDS = frozenset(
 )
 
 
+REPLACED_TABLE = "replaces the table with its rows"
+
+
 class StatementEffect(NamedTuple):
     """The effect of one statement: a `db` name, its target, and whether the target can be made again."""
 
@@ -395,9 +398,7 @@ def _classify_create(tokens: list[_Token], keywords: list[str], created_tables: 
         yield StatementEffect("db.admin", name)
     # `CREATE OR REPLACE TABLE` drops the old table first.
     elif kind == "TABLE" and "REPLACE" in keywords[1:3]:
-        # In a file its rows come from another file that is at hand, as a rule.
-        is_remade = dialect == "duckdb" and "SELECT" in keywords
-        yield StatementEffect("db.drop", name, note="replaces the table with its rows", recoverable=is_remade)
+        yield StatementEffect("db.drop", name, note=REPLACED_TABLE)
     else:
         # Dropping a table that the same text created loses nothing, unless it may have existed before.
         if kind == "TABLE" and "EXISTS" not in keywords[:7]:

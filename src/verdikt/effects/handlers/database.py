@@ -6,7 +6,7 @@ from itertools import islice
 
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
-from verdikt.effects.code.sql import classify_file_access, classify_sql
+from verdikt.effects.code.sql import REPLACED_TABLE, classify_file_access, classify_sql
 from verdikt.effects.code.sql_session import (
     classify_session,
     find_server,
@@ -250,7 +250,9 @@ def classify_file_database(call: Invocation, *, dialect: str) -> Iterator[Effect
         if harmless:
             yield from classify_file_access(sql, call)
         else:
-            yield from classify_sql(sql, call, dialect, recoverable=light)
+            for effect in classify_sql(sql, call, dialect, recoverable=light):
+                # In a file of the project, the rows of a table that is made again come from other files.
+                yield effect if effect.note != REPLACED_TABLE else effect._replace(recoverable=True)
     if target is not None:
         yield from call.make_effects("fs.read", [file])
 

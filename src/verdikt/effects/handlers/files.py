@@ -35,9 +35,19 @@ def classify_copy(call: Invocation) -> Iterator[Effect]:
         yield from call.make_effects("fs.truncate", [target])
     else:
         what = "fs.write" if call.args.has_flag("-n --no-clobber -b --backup -u") else "fs.overwrite"
-        yield from call.make_effects(what, [_find_landing(call, sources, target)])
+        landing = _find_landing(call, sources, target)
+        if not _is_kept(call, landing):
+            yield from call.make_effects(what, [landing])
     if call.name == "cp" and call.args.has_flag("-l --link -s --symbolic-link"):
         yield from _classify_linked_copy(call, sources, target)
+
+
+def _is_kept(call: Invocation, landing: Word) -> bool:
+    """Return whether a copy leaves the file that is there already as it is."""
+    if not call.args.has_flag("-n --no-clobber") or call.command.host or not landing.is_known or landing.glob:
+        return False
+    path = call.resolver.to_absolute(landing.text, call.command.cwd)
+    return bool(path) and call.facts.path(path, git=False).kind == "file"
 
 
 def _classify_linked_copy(call: Invocation, sources: list[Word], target: Word) -> Iterator[Effect]:

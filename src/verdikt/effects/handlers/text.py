@@ -6,7 +6,7 @@ from verdikt.effects.arguments import Arguments, word_set
 from verdikt.effects.code.script import classify_script
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.secret_issuers import ISSUER_DOMAINS
-from verdikt.effects.word_kinds import SECRET_NAME
+from verdikt.effects.word_kinds import PLAIN_SETTINGS, SECRET_NAME
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -92,12 +92,24 @@ def classify_sed(call: Invocation) -> Iterator[Effect]:
     files = args.operands if given else args.operands[1:]
     if args.has_flag("-i --in-place -I"):
         every = not given and args.operands and args.operands[0].text.replace(" ", "") in ("d", "1,$d", "/.*/d", "/^/d")
-        yield from call.make_effects("fs.truncate" if every else "fs.write", files)
+        is_plain = _changes_plain_settings([*args.get_values("-e --expression"), *([] if given else args.operands[:1])])
+        note = PLAIN_SETTINGS if is_plain and not args.has_flag("-f --file") else ""
+        yield from call.make_effects("fs.truncate" if every else "fs.write", files, note=note)
     else:
         names = not args.has_flag("-n") and not given and args.operands and args.operands[0].text in _NAMES_ALONE
         yield from call.make_effects("fs.list" if names else "fs.read", files)
     for script in [*args.get_values("-e --expression"), *([] if given else args.operands[:1])]:
         yield from _sed_script(call, script)
+
+
+_SETTING_EDIT = compile_lazily(r"(?:s(?P<mark>[/|#,])\^?|/\^?)(?P<name>[A-Z][A-Z0-9_]*)=|\$?a\b|\$?a\\")
+
+
+def _changes_plain_settings(scripts: list[Word]) -> bool:
+    """Return whether a script only adds lines, or changes lines of settings that hold no secret: `s/^PORT=.*/PORT=1/`."""
+    parts = [part.strip() for script in scripts for part in script.text.replace(";", "\n").split("\n") if part.strip()]
+    edits = [_SETTING_EDIT.match(part) for part in parts]
+    return bool(edits) and all(edit and (not edit["name"] or _is_plain_setting(edit["name"])) for edit in edits)
 
 
 def _sed_script(call: Invocation, script: Word) -> Iterator[Effect]:
