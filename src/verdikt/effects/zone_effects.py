@@ -31,10 +31,11 @@ _WRITE_PREFIXES = (
     "fs.shred",
     "fs.move",
     "fs.link",
+    "fs.install",
     "fs.chmod",
     "fs.chown",
 )
-_CONTENT_PREFIXES = ("fs.write", "fs.append", "fs.overwrite", "fs.link")
+_CONTENT_PREFIXES = ("fs.write", "fs.append", "fs.overwrite", "fs.link", "fs.install")
 """Effects that put something where there was nothing, or something else."""
 _PYTHON_STARTUP = (".pth", "/sitecustomize.py", "/usercustomize.py")
 _HOOK_ENDINGS = (*GIT_HOOKS, "hooks", "_", ".husky")
