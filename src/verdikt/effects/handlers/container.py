@@ -12,8 +12,10 @@ from verdikt.shell.command import UNKNOWN, Word
 
 _SOCKETS = ("/var/run/docker.sock", "/run/docker.sock", "/run/podman", "/run/containerd", "/var/run/crio", "/run/user/")
 _MACHINE_DIRECTORIES = word_set("/ /etc /root /boot /usr /home /var /dev /proc /sys")
-_FOR_TESTS = compile_lazily(r"(?:^|[-_./=])(?:tests?|ci|e2e|integration)(?:[-_./)\"' ]|$)")
+_FOR_TESTS = compile_lazily(r"(?:^|[-_./=])(?:tests?|testcontainers|ci|e2e|integration)(?:[-_./)\"' ]|$)")
 """Names of what exists for tests, and is made again each time."""
+_PICKING_FILTER = compile_lazily(r"(?:--filter|-f)[ =][\"']?(?:name|label|ancestor|network|volume)=[\"']?\w")
+_STOPPED_FILTER = compile_lazily(r"(?:--filter|-f)[ =][\"']?status=(?:exited|created|dead)")
 
 
 def classify_mounts(call: Invocation) -> Iterator[Effect]:
@@ -49,10 +51,15 @@ def classify_remove(call: Invocation) -> Iterator[Effect]:
     args = call.args
     targets = _list_targets(call)
     unknown = [word for word in args.operands if not word.is_known]
-    picked = [word.raw for word in unknown if "filter" in word.raw]
-    if picked and len(picked) == len(args.operands) and not args.has_flag("-a --all -v --volumes"):
-        tests = all(map(_FOR_TESTS.search, picked))
-        yield call.make_effect("container.remove" if tests else "container.remove.force", targets)
+    listings = _list_listings(call, unknown) if len(unknown) == len(args.operands) else []
+    is_plain = not args.has_flag("-a --all -v --volumes")
+    if listings and is_plain and all(map(_PICKING_FILTER.search, listings)):
+        are_for_tests = all(_FOR_TESTS.search(text) and not is_live_name(text) for text in listings)
+        are_stopped = all(map(_STOPPED_FILTER.search, listings)) and not args.has_flag("-f --force")
+        is_small = are_for_tests or are_stopped
+        yield call.make_effect("container.remove" if is_small else "container.remove.force", targets)
+    elif listings and is_plain and all(map(_STOPPED_FILTER.search, listings)):
+        yield call.make_effect("container.prune.containers", targets)
     elif args.has_flag("-f --force") and (args.has_flag("-a --all") or unknown):
         yield call.make_effect("container.remove.force", targets, recoverable=False, note="whichever there are")
     elif args.has_flag("-f --force -v --volumes") and not (_is_started_here(call) or _are_for_tests(args.operands)):
@@ -61,6 +68,14 @@ def classify_remove(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("container.prune.containers", targets)
     else:
         yield call.make_effect("container.remove", targets)
+
+
+def _list_listings(call: Invocation, unknown: Sequence[Word]) -> list[str]:
+    """Return the listings of containers that give the names, written in the words or in the pipe before them."""
+    if call.command.repeated and all(word.text == UNKNOWN for word in unknown):
+        upstream = [command for command in call.iter_upstream() if command.name == call.name]
+        return [" ".join(word.text for word in command.argv) for command in upstream]
+    return [word.raw for word in unknown]
 
 
 def _list_targets(call: Invocation) -> tuple[Target, ...]:
