@@ -40,7 +40,7 @@ def _is_listing_loop(loop: Loop) -> bool:
     if listing is None:
         return False
     uses = re.findall(rf"(\S*?)\"?\$\{{?{re.escape(loop.name)}\b", loop.source)
-    return bool(uses) and all(use.lstrip("\"").rstrip("/") == listing[1] and use.endswith("/") for use in uses)
+    return bool(uses) and all(use.lstrip('"').rstrip("/") == listing[1] and use.endswith("/") for use in uses)
 
 
 class StatementWalker(CommandWalker):

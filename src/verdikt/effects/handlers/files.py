@@ -46,7 +46,9 @@ def classify_copy(call: Invocation) -> Iterator[Effect]:
 def classify_directories(call: Invocation) -> Iterator[Effect]:
     """Yield a write of each directory that is made; the one for a person's own programs holds nothing yet."""
     for word in call.args.operands:
-        is_own = not call.command.host and word.is_known and is_program_directory(call.resolve_path(word).path, call.facts)
+        is_own = (
+            not call.command.host and word.is_known and is_program_directory(call.resolve_path(word).path, call.facts)
+        )
         yield from call.make_effects("fs.install" if is_own else "fs.write", [word])
 
 
