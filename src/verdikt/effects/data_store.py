@@ -11,12 +11,12 @@ from verdikt.effects.host import is_local_address, parse_host
 from verdikt.effects.installation_names import is_for_trials, is_live_name
 from verdikt.knowledge import find_role
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.shell.command import Word
+from verdikt.shell.command import UNKNOWN
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
     from verdikt.model.effect import Effect
-    from verdikt.shell.command import Command
+    from verdikt.shell.command import Command, Word
 
 _SERVER_OPTIONS = (
     "-h --host --hostname -H -S --server --address --addr --endpoint --bootstrap-server --broker-list --zookeeper "
@@ -28,6 +28,8 @@ _SERVER_VARIABLES = ("HOST", "HOSTADDR", "SERVICE", "URL", "DSN", "URI", "_CONN"
 _SERVER_KEYS = frozenset(("host", "hostaddr", "server", "data source", "addr", "address", "service"))
 _NAME_KEYS = frozenset(("dbname", "database", "databasename", "initial catalog"))
 _PAIR = compile_lazily(r"(?:^|[;?&\s])([A-Za-z][\w ]*?)\s*=\s*('[^']*'|[^;&\s]+)")
+_PASSWORD = compile_lazily(r"(?i)(?<=://)[^@/\s]*@|^[^@/\s]*@(?=tcp\()|\b(?:password|pwd)=[^;&\s]*")
+"""The part of an address that may be unknown without a change of where it leads."""
 _FIRST_PAIR = compile_lazily(r"[A-Za-z][\w ]*=")
 _PROTOCOL_ADDRESS = compile_lazily(r"@?\b(?:tcp|unix)\(([^)]*)\)/([^?]*)")
 _SWITCH = compile_lazily(
@@ -50,6 +52,7 @@ _LOSSES = (
 )
 _NAMED_KINDS = ("database", "resource")
 _REMOTE_SHELLS = find_role("remote_machine")
+_CAMEL_CASE = compile_lazily(r"(?<=[a-z0-9])(?=[A-Z])")
 _FIRST_TRIAL_NUMBER = 8
 """Of sixteen numbered databases, applications take the first ones, and tests take the last."""
 
@@ -61,6 +64,9 @@ class DataStore(NamedTuple):
     names: tuple[str, ...]
     is_here: bool
     """Whether it is on this machine, by what is said or because nothing is said, and nothing says that it is live."""
+
+    is_live: bool
+    """Whether an address says that people depend on it."""
 
     @property
     def is_named_here(self) -> bool:
@@ -74,6 +80,8 @@ def find_data_store(call: Invocation, servers: Sequence[Word] = ()) -> DataStore
     server_words = [*args.get_values(_SERVER_OPTIONS), *servers]
     operands = [word for word in args.operands if word not in servers]
     texts = [word.text for word in operands] + [value.text for _, value in args.flags if value is not None]
+    # `-Pflyway.url=jdbc:…`, an option that the record does not know.
+    texts += [word.text.partition("=")[2] for word in call.command.argv if word.text[:1] == "-" and "://" in word.text]
     hosts, names = [word.text for word in server_words if not _is_address(word.text)], []
     for name, value in (*call.list_exports(), *call.list_assignments()):
         if name.endswith(_SERVER_VARIABLES):
@@ -85,22 +93,31 @@ def find_data_store(call: Invocation, servers: Sequence[Word] = ()) -> DataStore
         hosts += more_hosts
         names += more_names
     connection_words = [*server_words, *operands, *args.get_values(_STORE_OPTIONS)]
-    is_known = all(word.is_known for word in connection_words if " " not in word.text)
-    is_live = any(map(is_live_name, (call.full_text, call.command.stdin or "", *hosts, *names)))
+    is_known = not any(UNKNOWN in _PASSWORD.sub("", word.text) for word in connection_words if " " not in word.text)
+    names = [_CAMEL_CASE.sub("_", name) for name in names]
+    is_live = any(map(is_live_name, (*hosts, *names)))
+    is_live_text = is_live or is_live_name(call.full_text) or is_live_name(call.command.stdin or "")
     is_direct = is_known and call.context.kind != "elsewhere" and not _is_redirected(call)
-    return DataStore(tuple(hosts), tuple(names), is_direct and not is_live and all(map(_is_server_here, hosts)))
+    is_here = is_direct and not is_live_text and all(map(_is_server_here, hosts))
+    return DataStore(tuple(hosts), tuple(names), is_here, is_live)
 
 
-def settle_record_losses(call: Invocation, effects: list[Effect]) -> list[Effect]:
-    """Return the effects of a record, whose targets are what is lost; see `settle_losses`."""
+def settle_record_losses(call: Invocation, effects: list[Effect], *, has_handler: bool) -> list[Effect]:
+    """Return the effects of a record, whose targets are what is lost; see `settle_losses`.
+
+    What the targets of a handler's effects are, only the handler knows, so that it settles those itself.
+    """
     if any(effect.what.startswith(_LOSSES) for effect in effects):
         store = find_data_store(call)
         for index, effect in enumerate(effects if store.is_here else ()):
-            lost = [target.text for target in effect.targets if target.kind in _NAMED_KINDS]
+            lost = [target.text for target in effect.targets if target.kind in _NAMED_KINDS and " " not in target.text]
             is_trial = all(map(is_for_trials, lost or store.names))
             # Frameworks that name no database connect to the one of their stage.
-            is_trial = is_trial if lost or store.names else "test" in list_stages(call)
-            effects[index] = _settle_loss(call, effect, store, is_trial=is_trial)
+            is_trial = is_trial if lost or store.names else not has_handler and "test" in list_stages(call)
+            if not has_handler or not (lost or any(target.kind == "host" for target in effect.targets)):
+                effects[index] = _settle_loss(call, effect, store, is_trial=is_trial)
+        if store.is_live:
+            effects = [e._replace(recoverable=False) if e.what.startswith("db.drop") else e for e in effects]
     return effects
 
 

@@ -55,7 +55,7 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
         effects = _evaluate_reading(program, argv, call)
     if call.args.doubtful and program.positional:
         effects = _add_stricter_readings(program, argv, effects, call)
-    return effects if program.classify is not None else settle_record_losses(call, effects)
+    return settle_record_losses(call, effects, has_handler=program.classify is not None)
 
 
 def _asks_help(index: int, argv: Sequence[Word], program: Program) -> bool:

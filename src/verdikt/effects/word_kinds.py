@@ -99,7 +99,7 @@ _BACKUP = compile_lazily(r"(?i)back-?up|archive|snapshot")
 
 
 def _is_wide_prefix(word: Word) -> bool:
-    """Return whether an address in a bucket may hold more than files of one trial: the bucket, a place without a name."""
+    """Return whether an address in a bucket may hold more than the files of a trial: the bucket, a place in it."""
     bucket, _, path = word.text.partition("://")[2].partition("/")
     is_narrow = word.is_known and bool(bucket) and bool(path.strip("/*")) and not _BACKUP.search(word.text)
     return not (is_narrow and is_for_trials(word.text))

@@ -22,7 +22,7 @@ from verdikt.effects.data_store import (
 )
 from verdikt.effects.deployment_stage import list_stages
 from verdikt.effects.host import is_local_address, is_local_host
-from verdikt.effects.installation_names import is_for_trials, is_live_name, is_throwaway
+from verdikt.effects.installation_names import is_for_trials, is_live_name, is_test_name, is_throwaway
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.zone_effects import derive_effect
 from verdikt.model.effect import Effect, Target, Zone
@@ -242,8 +242,8 @@ def classify_file_database(call: Invocation, *, dialect: str) -> Iterator[Effect
         + _list_texts(call, "-cmd -c -s --cmd")
         + list(_read_files(call, "-init -f"))
     )
-    is_for_trial = target is not None and target.zone is Zone.PROJECT and is_for_trials(target.path.rsplit("/", 1)[-1])
-    harmless = harmless or is_for_trial or is_read_only_file(call, file.text, spoken)
+    name = target.path.rsplit("/", 1)[-1] if target is not None and target.zone is Zone.PROJECT else ""
+    harmless = harmless or is_test_name(name) or is_read_only_file(call, file.text, spoken)
     for text in spoken:
         yield from _classify_dot_commands(call, text)
         sql = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("."))
@@ -251,8 +251,11 @@ def classify_file_database(call: Invocation, *, dialect: str) -> Iterator[Effect
             yield from classify_file_access(sql, call)
         else:
             for effect in classify_sql(sql, call, dialect, recoverable=light):
-                # In a file of the project, the rows of a table that is made again come from other files.
-                yield effect if effect.note != REPLACED_TABLE else effect._replace(recoverable=True)
+                # The rows of a table that is made again come from other files, as a rule.
+                if effect.note == REPLACED_TABLE:
+                    yield call.make_effect("db.schema" if is_for_trials(name) else "db.drop", recoverable=True)
+                else:
+                    yield effect
     if target is not None:
         yield from call.make_effects("fs.read", [file])
 
