@@ -110,7 +110,7 @@ def settle_record_losses(call: Invocation, effects: list[Effect], *, has_handler
     if any(effect.what.startswith(_LOSSES) for effect in effects):
         store = find_data_store(call)
         for index, effect in enumerate(effects if store.is_here else ()):
-            lost = [target.text for target in effect.targets if target.kind in _NAMED_KINDS and " " not in target.text]
+            lost = [target.text for target in effect.targets if target.kind in _NAMED_KINDS]
             is_trial = all(map(is_for_trials, lost or store.names))
             # Frameworks that name no database connect to the one of their stage.
             is_trial = is_trial if lost or store.names else not has_handler and "test" in list_stages(call)
@@ -199,7 +199,7 @@ def parse_store_address(text: str) -> tuple[list[str], list[str]]:
     if scheme.startswith(("sqlite", "file", "duckdb")):
         hosts.append(f"file:{path}")
     else:
-        hosts.append(parse_host(f"{scheme}://{rest}"))
+        hosts.append(parse_host(f"store://{rest}"))
     return hosts, [name for name in (path.rsplit("/", 1)[-1], *names) if name]
 
 
