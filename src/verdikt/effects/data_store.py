@@ -25,6 +25,7 @@ _SERVER_OPTIONS = (
 _STORE_OPTIONS = "-u --url --uri --dsn -url -database --database --dbname --db -d -D --connection -conn"
 """Options whose value may be an address, or the name of what is at one."""
 _SERVER_VARIABLES = ("HOST", "HOSTADDR", "SERVICE", "URL", "DSN", "URI", "_CONN")
+_NAME_VARIABLES = ("PGDATABASE", "DB_DATABASE")
 _SERVER_KEYS = frozenset(("host", "hostaddr", "server", "data source", "addr", "address", "service"))
 _NAME_KEYS = frozenset(("dbname", "database", "databasename", "initial catalog"))
 _PAIR = compile_lazily(r"(?:^|[;?&\s])([A-Za-z][\w ]*?)\s*=\s*('[^']*'|[^;&\s]+)")
@@ -86,7 +87,7 @@ def find_data_store(call: Invocation, servers: Sequence[Word] = ()) -> DataStore
     for name, value in (*call.list_exports(), *call.list_assignments()):
         if name.endswith(_SERVER_VARIABLES):
             (texts if _is_address(value.text) else hosts).append(value.text)
-        elif name == "PGDATABASE":
+        elif name in _NAME_VARIABLES:
             names.append(value.text)
     for text in texts:
         more_hosts, more_names = parse_store_address(text)
