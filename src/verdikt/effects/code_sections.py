@@ -96,7 +96,7 @@ _LANGUAGE_BY_NAME = {
     **dict.fromkeys(("Rakefile", "Gemfile", "Guardfile", "Vagrantfile", "Fastfile", "Podfile", "Dangerfile"), "ruby"),
     **dict.fromkeys(("SConstruct", "SConscript", "wscript", "Snakefile"), "python"),
     **dict.fromkeys(("Jakefile", ".pnp.cjs", ".pnpmfile.cjs"), "node"),
-    **dict.fromkeys((".envrc", "configure", "gradlew", "mvnw"), SHELL),
+    **dict.fromkeys((".envrc", "configure", *find_role("project_wrapper")), SHELL),
     **dict.fromkeys((".Rprofile", "Rprofile.site"), "r"),
     **dict.fromkeys(("pom.xml", "build.xml"), "xml"),
     "composer.json": "php_package",

@@ -292,7 +292,7 @@ class ScriptClassifier:
         """Return the effects of a program with what its words, variables and input say besides its record."""
         command = call.command
         text = call.full_text
-        if "maintenance" in text and any(effect.what in _CODE_EFFECTS for effect in effects):
+        if "aintenance" in text and any(effect.what in _CODE_EFFECTS for effect in effects):
             effects = effects + classify_offline_order(call)
         if command.redirects and call.name in _INTERPRETERS:
             effects = effects + classify_input_program(call)
