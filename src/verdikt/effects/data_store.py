@@ -197,7 +197,7 @@ def parse_store_address(text: str) -> tuple[list[str], list[str]]:
     if not separator or " " in text:
         return hosts, names
     path = rest.partition("?")[0].partition(";")[0].partition("/")[2]
-    if scheme.startswith(("sqlite", "file", "duckdb")):
+    if scheme.startswith(("sqlite", "file")):
         hosts.append(f"file:{path}")
     else:
         hosts.append(parse_host(f"store://{rest}"))

@@ -80,7 +80,7 @@ def find_execution_context(command: Command, commands: Sequence[Command]) -> Exe
     address = _find_flag_value(words, "-H", "--host", "--context", "--connection") + "".join(
         value.text for name, value in outer.assignments if name in _ENGINE_VARIABLES
     )
-    if address and not address.startswith(("unix://", "default", "desktop-", "colima", "orbstack", "rootless")):
+    if address and not address.startswith(("unix://", "default", "desktop-", "rootless", *_LOCAL_MACHINE_PROGRAMS)):
         return ExecutionContext("elsewhere")
     before_image = words[: words.index(command.host)] if command.host in words else words
     if "run" not in before_image and "create" not in before_image:

@@ -23,8 +23,6 @@ SECRET_NAME = compile_lazily(
     r"|bearer|database_url|_dsn\b|mongo\w{0,12}_ur[il])"
 )
 """Matches names that are given to secrets."""
-PLAIN_SETTINGS = "settings that hold no secret"
-"""The note of an effect on a file of variables that leaves the secrets in it as they are."""
 _VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)")
 # A filter that takes the variables of the environment all together: `env`, `$ENV`, but not `env.HOME` or `env|keys`.
 _ENVIRONMENT_DUMP = compile_lazily(r"(?i)(?<![\w.$\"])(?:env|\$ENV)(?![\w\"])(?!\s*[.\[:(])(?!\s*\|\s*keys)")

@@ -10,8 +10,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from verdikt.effects.effect_catalog import find_entry
+from verdikt.effects.plain_settings import PLAIN_SETTINGS
 from verdikt.effects.target import abbreviate_home, is_agent_extension, is_git_hook, is_secret
-from verdikt.effects.word_kinds import PLAIN_SETTINGS
 from verdikt.model.effect import Certainty, Effect, Zone
 from verdikt.model.git_hook import GIT_HOOKS, is_verdikt_hook
 from verdikt.model.lazy_regex import compile_lazily

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from verdikt.effects.arguments import word_set
+from verdikt.effects.container_listing import is_picking, list_listings, lists_stopped
 from verdikt.effects.installation_names import is_live_name
 from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect, Target, Zone
@@ -14,8 +15,6 @@ _SOCKETS = ("/var/run/docker.sock", "/run/docker.sock", "/run/podman", "/run/con
 _MACHINE_DIRECTORIES = word_set("/ /etc /root /boot /usr /home /var /dev /proc /sys")
 _FOR_TESTS = compile_lazily(r"(?:^|[-_./=])(?:tests?|testcontainers|ci|e2e|integration)(?:[-_./)\"' ]|$)")
 """Names of what exists for tests, and is made again each time."""
-_PICKING_FILTER = compile_lazily(r"(?:--filter|-f)[ =][\"']?(?:name|label|ancestor|network|volume)=[\"']?\w")
-_STOPPED_FILTER = compile_lazily(r"(?:--filter|-f)[ =][\"']?status=(?:exited|created|dead)")
 
 
 def classify_mounts(call: Invocation) -> Iterator[Effect]:
@@ -51,14 +50,14 @@ def classify_remove(call: Invocation) -> Iterator[Effect]:
     args = call.args
     targets = _list_targets(call)
     unknown = [word for word in args.operands if not word.is_known]
-    listings = _list_listings(call, unknown) if len(unknown) == len(args.operands) else []
+    listings = list_listings(call, unknown) if len(unknown) == len(args.operands) else []
     is_plain = not args.has_flag("-a --all -v --volumes")
-    if listings and is_plain and all(map(_PICKING_FILTER.search, listings)):
+    if listings and is_plain and all(map(is_picking, listings)):
         are_for_tests = all(_FOR_TESTS.search(text) and not is_live_name(text) for text in listings)
-        are_stopped = all(map(_STOPPED_FILTER.search, listings)) and not args.has_flag("-f --force")
+        are_stopped = all(map(lists_stopped, listings)) and not args.has_flag("-f --force")
         is_small = are_for_tests or are_stopped
         yield call.make_effect("container.remove" if is_small else "container.remove.force", targets)
-    elif listings and is_plain and all(map(_STOPPED_FILTER.search, listings)):
+    elif listings and is_plain and all(map(lists_stopped, listings)):
         yield call.make_effect("container.prune.containers", targets)
     elif args.has_flag("-f --force") and (args.has_flag("-a --all") or unknown):
         yield call.make_effect("container.remove.force", targets, recoverable=False, note="whichever there are")
@@ -68,14 +67,6 @@ def classify_remove(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("container.prune.containers", targets)
     else:
         yield call.make_effect("container.remove", targets)
-
-
-def _list_listings(call: Invocation, unknown: Sequence[Word]) -> list[str]:
-    """Return the listings of containers that give the names, written in the words or in the pipe before them."""
-    if call.command.repeated and all(word.text == UNKNOWN for word in unknown):
-        upstream = [command for command in call.iter_upstream() if command.name == call.name]
-        return [" ".join(word.text for word in command.argv) for command in upstream]
-    return [word.raw for word in unknown]
 
 
 def _list_targets(call: Invocation) -> tuple[Target, ...]:
