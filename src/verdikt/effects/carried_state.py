@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SECRET_SOURCES = ("cred.read", "fs.move", "env.read.all")
 """Effects without which a command puts no secret anywhere."""
-_CONTENT_EFFECTS = ("fs.write", "fs.overwrite", "fs.append", "fs.link", "fs.link.out")
+_CONTENT_EFFECTS = ("fs.write", "fs.overwrite", "fs.append", "fs.link", "fs.link.out", "fs.install")
 _LOSS_EFFECTS = DELETE_EFFECTS | {"fs.truncate", "fs.overwrite"}
 _COMPRESSORS = find_role("compressor")
 _CODE_RUNNERS = find_role("code_runner")
