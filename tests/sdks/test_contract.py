@@ -277,14 +277,17 @@ def check_log(place: Path, policies: set[str], case: dict[str, Any]) -> None:
         policy = load_file(str(place / "governance.yaml"))
         known[policy.digest] = policy
     kinds: list[str] = []
+    undecided: list[Any] = []
     with FileStore(home, projections=load_projections(), durable=False) as store:
         sessions = [session for session in store.list_sessions() if session != "operator"]
         assert len(set(sessions) - {SESSION}) == case.get("other_sessions", 0)
         for session in sessions:
             for entry in store.read_entries(session):
                 kinds.append(str(entry.kind))
+                undecided += entry.body.get("undecided") or ()
                 if (past := read_decision(entry)) is not None:
                     assert find_differences(past, replay(past, known[past.policy])) == []
     wanted = {kind for phase in (case, *case.get("then", ())) for kind in phase.get("log", ())}
     assert wanted <= set(kinds)
+    assert bool(undecided) == ("gap" in wanted)  # neither a call past the policy without a word, nor a false alarm
     assert case.get("decisions") in (None, kinds.count("decision"))

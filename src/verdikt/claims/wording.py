@@ -169,8 +169,8 @@ WORDINGS: dict[str, tuple[Words | str, ...]] = {
     ),
     "failing": (
         Words(
-            "fail. fails. failing. fehlschl schlägt. schlagen. échou falla. fallan. falha. falham. падает падают 失敗 失败"
-            " 실패"
+            "fail. fails. failing. fehlschl schlägt. schlagen. échou falla. fallan. falha. falham. падает падают"
+            " 失敗 失败 실패"
         ),
     ),
     "passing": (

@@ -22,7 +22,7 @@ _TEST_OPTIONS = "--env --environment --settings"
 _STAGE_VARIABLES = ("ENV", "ENVIRONMENT", "SETTINGS_MODULE")
 _PROTECTION_SWITCHES = ("DISABLE_DATABASE_ENVIRONMENT_CHECK",)
 """Variables that only a live database needs: they switch its protection off."""
-_ADDRESS_VARIABLES = ("URL", "DSN", "URI")
+_ADDRESS_VARIABLES = ("URL", "DSN", "URI", "_CONN")
 _FILE_SETTERS = find_role("variable_file_loader")
 _VARIABLE_EXPORTERS = find_role("variable_exporter")
 _FILE_OPTIONS = ("-e", "-f", "--env-file", "--file")

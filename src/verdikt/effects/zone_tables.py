@@ -174,8 +174,10 @@ BUILD_NAMES = _words(
     ".terraform lib-cov test-results playwright-report .eslintcache .sass-cache .rpt2_cache .pytype .pyre "
     ".benchmarks _site public/build cdk.out elm-stuff .stack-work zig-cache zig-out .zig-cache wheelhouse .webpack "
     ".rollup.cache .swc .stryker-tmp allure-results reports junit.xml coverage.xml lcov.info nohup.out "
+    "spark-warehouse metastore_db dbt_packages dbt_modules .build .swiftpm .kotlin .cxx .phpunit.cache TestResults .nx "
+    ".jekyll-cache .astro .bloop .metals .elixir_ls .scannerwork .eunit .phpunit.result.cache "
     "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb uv.lock poetry.lock "
-    "Pipfile.lock Gemfile.lock Cargo.lock mix.lock pubspec.lock composer.lock Podfile.lock"
+    "Pipfile.lock Gemfile.lock Cargo.lock mix.lock pubspec.lock composer.lock Podfile.lock .terraform.lock.hcl"
 )
 """Names of files and directories that a build or an install makes and can make again."""
 

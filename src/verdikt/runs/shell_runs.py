@@ -322,7 +322,9 @@ def _locate_paths(command: Command, paths: list[str]) -> list[str]:
     """Return paths as seen from where the whole command text starts: `cd app && touch x` writes `app/x`."""
     if command.cwd is None or not paths:
         return paths
-    return [join(command.cwd.text, path) for path in paths] if command.cwd.is_known else ["*"]
+    if not command.cwd.is_known:
+        return ["*"]
+    return [path if path.startswith("~") else join(command.cwd.text, path) for path in paths]
 
 
 def _find_patched_paths(command: Command, words: list[str]) -> tuple[str, ...]:

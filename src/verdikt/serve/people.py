@@ -147,21 +147,8 @@ class People:
 
     def record_event(self, organisation: int, actor: str, verb: str, subject: str, now: float) -> None:
         """Add a row to the service's own chained record."""
-        table = schema.audit_event
         with self._database.begin_write() as connection:
-            if self._database.is_postgresql:
-                # One writer at a time: each row has the hash of the one before.
-                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": 7_305_418})
-            last = connection.execute(select(table.c.hash).order_by(table.c.n.desc()).limit(1)).scalar()
-            row = {
-                "organisation": organisation,
-                "at": int(now * _MICROSECONDS),
-                "actor": actor,
-                "verb": verb,
-                "object": subject,
-                "prev": last or _GENESIS,
-            }
-            connection.execute(insert(table).values(**row, hash=hash_canonical(row)))
+            append_event(connection, organisation, actor=actor, verb=verb, subject=subject, now=now)
 
     def list_events(self, organisation: int, limit: int = 200) -> list[dict[str, object]]:
         """Return the newest rows of the service's own record."""
@@ -169,6 +156,24 @@ class People:
         query = select(table).where(table.c.organisation == organisation).order_by(table.c.n.desc()).limit(limit)
         with self._database.begin_read_of(organisation) as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def append_event(connection: Connection, organisation: int, *, actor: str, verb: str, subject: str, now: float) -> None:
+    """Add a row to the service's own chained record, with the changes of a transaction or not at all."""
+    table = schema.audit_event
+    if connection.dialect.name == "postgresql":
+        # One writer at a time: each row has the hash of the one before.
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": 7_305_418})
+    last = connection.execute(select(table.c.hash).order_by(table.c.n.desc()).limit(1)).scalar()
+    row = {
+        "organisation": organisation,
+        "at": int(now * _MICROSECONDS),
+        "actor": actor,
+        "verb": verb,
+        "object": subject,
+        "prev": last or _GENESIS,
+    }
+    connection.execute(insert(table).values(**row, hash=hash_canonical(row)))
 
 
 def find_role_problem(roles: Iterable[str]) -> str:

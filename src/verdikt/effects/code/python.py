@@ -24,6 +24,8 @@ from verdikt.effects.code.python_functions import (
     SENSITIVE_MODULES,
     SHELL_FUNCTIONS,
     SPAWN_FUNCTIONS,
+    TASK_METHODS,
+    TASK_MODULES,
     UNPICKLE_FUNCTIONS,
     YAML_LOADERS,
 )
@@ -167,6 +169,9 @@ class _ModuleClassifier(InlinedCalls):
         elif ".git." in function and function.rpartition(".git.")[2].isidentifier():
             verb = function.rpartition(".git.")[2].replace("_", "-")
             self.effects.extend(self._classify_argv(["git", verb, *map(self.evaluate_text, node.args)]))
+        elif function.endswith(TASK_METHODS) and function.count(".") == 1 and self._is_task_file():
+            words = [self.evaluate_text(argument) for argument in node.args]
+            self.effects.extend(self._classify_shell_call(first) if len(words) == 1 else self._classify_argv(words))
         elif function in CONNECT_FUNCTIONS:
             self.opens_socket |= function == "socket.create_connection"
             self.effects.extend(self._classify_connection(first))
@@ -175,6 +180,11 @@ class _ModuleClassifier(InlinedCalls):
         else:
             return False
         return True
+
+    def _is_task_file(self) -> bool:
+        """Return whether the module is one of tasks, whose functions hand command lines to a runner."""
+        modules = {name.partition(".")[0] for name in self.qualified_names.values()}
+        return not modules.isdisjoint(TASK_MODULES)
 
     def _is_fork_bomb(self, loop: ast.AST) -> bool:
         """Return whether an endless loop forks in every turn."""
@@ -323,6 +333,8 @@ class _ModuleClassifier(InlinedCalls):
             effects = self._classify_path("fs.truncate" if first == "" else "fs.overwrite", self.evaluate_text(owner))
         elif name in ("read_text", "read_bytes"):
             effects = self._classify_path("fs.read", self.evaluate_text(owner))
+        elif name == "open" and UNKNOWN not in self.evaluate_text(owner):
+            effects = self._classify_open(node, owner, mode_index=0)
         elif name == "close" and isinstance(owner, ast.Call) and self.resolve_name(owner.func) == "open":
             # `open(path, "w").close()` empties the file.
             empties = len(owner.args) > 1 and self.evaluate_text(owner.args[1]).startswith("w")

@@ -101,8 +101,9 @@ class CallEffects(EnvironmentReads):
         line = " ".join(quote_shell_word(word, _UNQUOTED).replace(UNKNOWN, "$x") for word in words)
         return self.call.classify_shell(line)
 
-    def _classify_open(self, node: ast.Call, argument: ast.expr | None) -> Iterator[Effect]:
-        mode_argument = node.args[1] if len(node.args) > 1 else find_keyword(node, ("mode",))
+    def _classify_open(self, node: ast.Call, argument: ast.expr | None, *, mode_index: int = 1) -> Iterator[Effect]:
+        """Yield the effect of opening a file; the mode of a path's own `open` is its first argument."""
+        mode_argument = node.args[mode_index] if len(node.args) > mode_index else find_keyword(node, ("mode",))
         mode = self.evaluate_text(mode_argument) if mode_argument is not None else "r"
         # What is no mode is an argument of another `open`, such as that of `webbrowser` or `zipfile`.
         if UNKNOWN in mode or not set(mode) <= set("rwaxbtU+"):
@@ -142,7 +143,7 @@ class CallEffects(EnvironmentReads):
     def _sends_environment(self, node: ast.Call) -> bool:
         """Return whether the whole environment is among the arguments of a call."""
         values = [*node.args, *(k.value for k in node.keywords)]
-        return any(map(self.is_whole_environment, values)) or any(mentions_name(v, self.tainted_names) for v in values)
+        return any(map(self.holds_environment, values)) or any(mentions_name(v, self.tainted_names) for v in values)
 
     def _classify_path_argument(self, what: str, argument: ast.expr | None) -> Iterator[Effect]:
         yield from self._classify_path(what, self.evaluate_text(argument))

@@ -284,7 +284,7 @@ PHP_FETCH = compile_lazily(r"""file_get_contents\s*\(\s*['"](https?:[^'"]+)""")
 PRINT_TO_HANDLE = compile_lazily(rf"\b(?:print|say|printf)\s*\{{?\s*\$?\w+\}}?\s+{STRING_GROUPS}")
 ENVIRONMENT_DUMP = {
     "node": compile_lazily(
-        r"\b(?:console\.\w+|print|write|stringify|entries|values)\([^)]*\bprocess\.env(?!\s*[.\[\w])"
+        r"\b(?:console\.\w+|print|write|stringify|entries|values)\([^)]*(?<!keys\()\bprocess\.env(?!\s*[.\[\w])"
         r"|\b(?:Deno\.env\.toObject\(\)|(?:entries|values|stringify|log)\(\s*Bun\.env\s*\))"
     ),
     "ruby": compile_lazily(
@@ -303,3 +303,11 @@ ENVIRONMENT_DUMP = {
     "lua": compile_lazily(r"\bpopen\(\s*['\"](?:env|printenv)['\"]"),
 }
 FILTER_CALL = compile_lazily(r"\.\s*(?:filter|select|grep|reject)\s*[({](.{0,120})")
+ENVIRONMENT_VARIABLE = compile_lazily(
+    r"""\b(?:process\.env|Bun\.env|ENV|\$_ENV|\$_SERVER)(?:\.(\w+)|\[\s*["'](\w+)["']\s*\])"""
+    r"""|\b(?:getenv|Getenv|get_env|env::var|getEnv|Deno\.env\.get|fetch_env!)\(\s*["'](\w+)["']"""
+)
+"""One variable of the environment, in the ways of the languages that are read by patterns."""
+LOGIN_WORD = compile_lazily(r"(?i)auth|bearer|header|api-?key|credential|password:|token:|connect|client\(|sign")
+"""Before a variable these say that it logs in, as a key is meant to."""
+WEB_ADDRESS = compile_lazily(r"https?://[^\s\"'`<>\\]+")

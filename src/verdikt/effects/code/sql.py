@@ -78,6 +78,9 @@ _CHANGE_KEYWORDS = frozenset(
 )
 
 
+REPLACED_TABLE = "replaces the table with its rows"
+
+
 class StatementEffect(NamedTuple):
     """The effect of one statement: a `db` name, its target, and whether the target can be made again."""
 
@@ -389,7 +392,7 @@ def _classify_create(tokens: list[_Token], keywords: list[str], created_tables: 
         yield StatementEffect("db.admin", name)
     # `CREATE OR REPLACE TABLE` drops the old table first.
     elif kind == "TABLE" and "REPLACE" in keywords[1:3]:
-        yield StatementEffect("db.drop", name, note="replaces the table with its rows")
+        yield StatementEffect("db.drop", name, note=REPLACED_TABLE)
     else:
         # Dropping a table that the same text created loses nothing, unless it may have existed before.
         if kind == "TABLE" and "EXISTS" not in keywords[:7]:

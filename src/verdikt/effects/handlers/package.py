@@ -172,7 +172,7 @@ def classify_tasks(call: Invocation) -> Iterator[Effect]:
     """Classify Maven goals, Gradle and sbt tasks: the names say what is published; what is local is built."""
     for word in call.args.operands:
         if _DROP_TASK.search(word.text) and not _MEMORY_DATABASE.search(call.full_text):
-            yield call.make_effect("db.drop", (Target("the configured database", "database"),))
+            yield call.make_effect("db.drop", (Target("the configured database", "other"),))
         elif _PUBLISH_TASK.search(word.text) and "local" not in word.text.lower():
             yield call.make_effect("pkg.publish", (Target(word.text, "other"),))
     # `-DremoteRepositories=https://…`
