@@ -57,9 +57,8 @@ ALLOWED: dict[str, dict[str, str]] = {
         "effects/runner_settings.py": "cmake",
         "shell/makefile.py": "strip sort realpath",
     },
-    "names of files and of tasks that a project gives: `gradlew`, `setup.py`, the target `mypy` of a makefile": {
-        "effects/code_sections.py": "cmake dart gradlew just mvnw wscript",
-        "observe/project_checks.py": "mypy tsc",
+    "names of files that a project gives: `wscript`, `setup.py`, the ending `.just`": {
+        "effects/code_sections.py": "cmake dart just wscript",
         "observe/world.py": "setup.py",
     },
     "words of an interface that is promised: a guard's default setting, a predicate that contracts name": {

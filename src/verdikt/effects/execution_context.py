@@ -39,6 +39,7 @@ _MACHINE_EFFECT_PREFIXES = (
 )
 """Effects on a machine that end at the container's border."""
 _DATA_PREFIXES = ("db.", "queue.")
+_ENGINE_VARIABLES = ("DOCKER_HOST", "DOCKER_CONTEXT", "CONTAINER_HOST")
 _FILE_WRITE_PREFIXES = ("fs.write", "fs.append", "fs.overwrite", "fs.move", "fs.link", "fs.chmod", "fs.chown")
 # Bounds the search, so that a text of thousands of commands is not searched again for each of them.
 _MAX_LOOKBEHIND = 64
@@ -76,6 +77,11 @@ def find_execution_context(command: Command, commands: Sequence[Command]) -> Exe
     if outer is None:
         return ExecutionContext("elsewhere")
     words = [word.text for word in outer.argv[1:]]
+    address = _find_flag_value(words, "-H", "--host", "--context", "--connection") + "".join(
+        value.text for name, value in outer.assignments if name in _ENGINE_VARIABLES
+    )
+    if address and not address.startswith(("unix://", "default", "desktop-", "rootless", *_LOCAL_MACHINE_PROGRAMS)):
+        return ExecutionContext("elsewhere")
     before_image = words[: words.index(command.host)] if command.host in words else words
     if "run" not in before_image and "create" not in before_image:
         return ExecutionContext("container")

@@ -49,6 +49,8 @@ def classify_call(kinds: Mapping[str, ToolKind], tool: str, arguments: object) -
     names = _ARGUMENTS.get(declared.kind)
     if names is None:
         return declared.kind, payload
+    if len(payload) == 1 and type(value := payload.get(names[0])) is str and value and not declared.argument:
+        return declared.kind, payload  # most calls: nothing has to be looked for or renamed
     argument = declared.argument or _find_argument(payload, names)
     value = payload.get(argument)
     is_text = isinstance(value, str) or (isinstance(value, list) and all(isinstance(word, str) for word in value))
@@ -64,10 +66,18 @@ def to_payload(arguments: object) -> dict[str, Any]:
     """Return arguments of any type as plain data; what JSON cannot express becomes its representation."""
     if isinstance(arguments, str):
         arguments = _parse_text(arguments)
-    if type(arguments) is dict and all(type(name) is str and type(arguments[name]) in _SCALARS for name in arguments):
+    if type(arguments) is dict and _is_flat(arguments):
         return dict(arguments)  # most tools take a few texts and numbers, and every call comes through here
     payload: dict[str, Any] = loads(dumps(_to_mapping(arguments), default=_to_plain))
     return payload
+
+
+def _is_flat(arguments: dict[Any, Any]) -> bool:
+    # A loop: `all` over a generator takes three times as long.
+    for name, value in arguments.items():  # noqa: SIM110
+        if type(name) is not str or type(value) not in _SCALARS:
+            return False
+    return True
 
 
 def _find_argument(payload: Mapping[str, Any], names: tuple[str, ...]) -> str:

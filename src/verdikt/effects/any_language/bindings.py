@@ -34,8 +34,11 @@ def find_bindings(tokens: Sequence[Token], *, is_command_list: bool) -> Iterator
         if names and not any(token.text in _ASSIGNMENTS for token in tokens[:8]):
             yield tokens[names[0]].text, tokens[names[0] + 1 :], False
     if is_command_list:
+        is_setting = tokens[first].text in SETTING_WORDS
         for index, token in enumerate(tokens):
-            if token.kind == "name" and token.depth == 1 and not token.text.isupper() and tokens[index - 1].text != "$":
+            # A word in capitals is a keyword, but for the name that is set.
+            may_bind = not token.text.isupper() or (is_setting and index == first + 2)
+            if token.kind == "name" and token.depth == 1 and may_bind and tokens[index - 1].text != "$":
                 yield token.text, [*tokens[:index], *tokens[index + 1 :]], True
     yield from _find_loop_names(tokens, first)
     yield from _find_parameters(tokens)

@@ -9,6 +9,11 @@ from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.model.lazy_regex import compile_lazily
 
 _WHOLE_ENVIRONMENT = compile_lazily(r"^(?:[\w.]+\()*os\.environ(?:\.(?:items|copy|values)\(\))?(?:,[^)]*)?\)*$")
+_SERIALIZERS = frozenset(
+    "dict list tuple sorted str repr dumps urlencode encode b64encode hexlify compress quote format join items copy "
+    "values bytes".split()
+)
+"""Functions whose result has all of what they are given."""
 _MAX_ASSIGNMENTS = 2_000
 
 
@@ -30,6 +35,20 @@ class EnvironmentReads(PythonBindings):
             if qualified in ("os", "os.environ") and name != qualified:
                 text = re.sub(rf"(?<![\w.]){re.escape(name)}\b", qualified, text)
         return _WHOLE_ENVIRONMENT.match(text) is not None
+
+    def holds_environment(self, node: ast.AST) -> bool:
+        """Return whether an expression has every variable of the environment somewhere in it: `{"e": {**os.environ}}`."""
+        if isinstance(node, ast.Subscript | ast.Compare):
+            return False  # one variable, or whether there is one
+        if isinstance(node, ast.DictComp | ast.ListComp | ast.GeneratorExp | ast.SetComp):
+            return self.selects_environment_secrets(node)
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else self.resolve_name(node.func)
+            if name.rpartition(".")[2] not in _SERIALIZERS:
+                return False
+        if isinstance(node, ast.Name | ast.Attribute) and self.resolve_name(node) == "os.environ":
+            return self.imports_environment()
+        return any(map(self.holds_environment, ast.iter_child_nodes(node)))
 
     def selects_environment_secrets(self, node: ast.expr) -> bool:
         """Return whether an expression filters the environment for variables that are named like secrets."""

@@ -65,14 +65,6 @@ def _find_connection_options(database: str) -> list[str]:
     return [re.sub(r"\\(.)", r"\1", value.strip("'")) for key, value in pairs if key == "options"][-1:]
 
 
-def find_database_name(database: str) -> str:
-    """Return the name of the database in a connection string; the text itself if it is none."""
-    if "://" in database:
-        return database.partition("?")[0].rsplit("/", 1)[-1]
-    pairs = _CONNECTION_ITEM.findall(database)
-    return next((value.strip("'") for key, value in reversed(pairs) if key == "dbname"), "" if pairs else database)
-
-
 def find_server(call: Invocation, database: str) -> str:
     """Return the server that a client connects to, by option, connection string or variable; empty if none is named."""
     option = call.args.get_value("-h --host --hostname -S --server")

@@ -117,6 +117,7 @@ def classify_httpie(call: Invocation) -> Iterator[Effect]:
     yield call.make_effect(
         "net.local" if local else "net.send.file" if files else "net.send" if items else "net.fetch", hosts
     )
+    yield from call.make_effects("fs.overwrite", call.args.get_values("-o --output"))
     yield from _classify_request(call, verb if given else "POST" if items else "GET", urls, local=local)
 
 
@@ -166,6 +167,9 @@ def classify_wget(call: Invocation) -> Iterator[Effect]:
     local = bool(hosts) and all(host.is_local_host(target.text) for target in hosts)
     yield from metadata(call, hosts)
     files, sent = args.get_values("--post-file --body-file"), args.get_values("--post-data --body-data")
+    # `-e post_file=x` is `--post-file=x`.
+    settings = [word.text.replace("_", "-").partition("=") for word in args.get_values("-e --execute")]
+    files += [Word(value.strip()) for name, _, value in settings if name.strip() in ("post-file", "body-file")]
     if files or sent:
         yield from _send(call, hosts, files, sent, local=local)
     else:

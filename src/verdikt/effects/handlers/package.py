@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from verdikt.effects.arguments import word_set
-from verdikt.effects.host import is_local_host, parse_host
+from verdikt.effects.host import is_bare_public_address, is_local_host, parse_host
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.secret_issuers import LISTED_DOMAINS
 from verdikt.model.effect import Effect, Target
@@ -25,8 +25,8 @@ _SOURCE_ADDRESS = compile_lazily(
 _NAMED_ADDRESS = compile_lazily(r"^[\w.\[\]-]+@(?:git\+|https?:)")
 _OWNER_REPO = compile_lazily(r"^[A-Za-z0-9][\w.-]*/[\w.-]+(?:#.+)?$")
 _INDEX_OPTIONS = (
-    "-i --index-url --extra-index-url --find-links --index --registry --source -s --default-index --repository "
-    "--repo-url"
+    "-i --index-url --extra-index-url -f --find-links --index --registry --source -s --default-index --repository "
+    "--repo-url --channel -c --server --mirror"
 )
 _INDEX_VARIABLES = word_set(
     "PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_FIND_LINKS UV_INDEX UV_DEFAULT_INDEX UV_INDEX_URL UV_EXTRA_INDEX_URL "
@@ -34,7 +34,7 @@ _INDEX_VARIABLES = word_set(
     "CARGO_REGISTRIES_CRATES_IO_INDEX CARGO_REGISTRY_DEFAULT BUNDLE_MIRROR__ALL"
 )
 """Variables that name the place packages come from."""
-_MODULE_HOST = compile_lazily(r"((?:[a-z0-9-]+\.)+[a-z]{2,})/")
+_MODULE_HOST = compile_lazily(r"((?:[a-z0-9-]+\.)+(?:[a-z]{2,}|\d+))/")
 _GO_HOSTS = word_set(
     "gopkg.in k8s.io sigs.k8s.io uber.org honnef.co mvdan.cc google.golang.org gotest.tools rsc.io modernc.org helm.sh "
     "istio.io codeberg.org sr.ht gioui.org etcd.io buf.build pulumi.com hashicorp.com cuelang.org dagger.io 9fans.net "
@@ -80,15 +80,21 @@ def classify_install(
         foreign += [word for word in packages[:1] if _is_foreign_module(word.text)]
     foreign += [word for word in args.get_values(_PACKAGE_OPTIONS) if _is_foreign_package(word.text)]
     foreign += args.get_values("--git")
-    address = args.get_value(_INDEX_OPTIONS)
-    address = address or next(
-        (value for name, value in (*call.list_assignments(), *call.list_exports()) if name in _INDEX_VARIABLES), None
-    )
-    if address is not None and "://" in address.text and not is_known_registry(address.text):
-        foreign.append(address)
+    addresses = args.get_values(_INDEX_OPTIONS)
+    variables = (*call.list_assignments(), *call.list_exports())
+    addresses = addresses or [value for name, value in variables if name in _INDEX_VARIABLES][:1]
+    foreign += [word for word in addresses if "://" in word.text and not is_known_registry(word.text)]
     foreign += [word for word in args.get_values("--trusted-host") if not is_known_registry(word.text)]
     targets = tuple(Target(word.display_text, "package") for word in foreign or packages)
+    if bare := [target for target in targets if foreign and is_bare_public_address(_find_place(target.text))]:
+        # What is not even named is no index that people share: as with `npx http://203.0.113.9/x.tgz`.
+        yield call.make_effect("code.remote", tuple(bare[:1]), note="installs from a bare address")
     yield call.make_effect("pkg.foreign" if foreign else does, targets)
+
+
+def _find_place(address: str) -> str:
+    """Return the host of a package's address: of `name@http://host/x`, `git+https://host/x` and `host/x`."""
+    return parse_host(address[max(0, address.find("http")) :]) if "://" in address else address.partition("/")[0]
 
 
 _RUN_SETTINGS = word_set("script-shell shell git init-module node-options onload-script")
@@ -166,7 +172,13 @@ def classify_tasks(call: Invocation) -> Iterator[Effect]:
     """Classify Maven goals, Gradle and sbt tasks: the names say what is published; what is local is built."""
     for word in call.args.operands:
         if _DROP_TASK.search(word.text) and not _MEMORY_DATABASE.search(call.full_text):
-            yield call.make_effect("db.drop", (Target("the configured database", "database"),))
+            yield call.make_effect("db.drop", (Target("the configured database", "other"),))
         elif _PUBLISH_TASK.search(word.text) and "local" not in word.text.lower():
             yield call.make_effect("pkg.publish", (Target(word.text, "other"),))
+    # `-DremoteRepositories=https://…`
+    addresses = [
+        word for word in call.args.get_values("-D --define") if "://" in word.text and "repo" in word.text.lower()
+    ]
+    if any(not is_known_registry(word.text) for word in addresses):
+        yield call.make_effect("pkg.foreign", (Target(addresses[0].text, "package"),))
     yield call.make_effect("code.build")
