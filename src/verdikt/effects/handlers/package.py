@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from verdikt.effects.arguments import word_set
-from verdikt.effects.host import is_local_host, parse_host
+from verdikt.effects.host import is_local_host, parse_host, to_host_target
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.secret_issuers import LISTED_DOMAINS
 from verdikt.model.effect import Effect, Target
@@ -83,7 +83,10 @@ def classify_install(
     addresses = args.get_values(_INDEX_OPTIONS)
     variables = (*call.list_assignments(), *call.list_exports())
     addresses = addresses or [value for name, value in variables if name in _INDEX_VARIABLES][:1]
-    foreign += [word for word in addresses if "://" in word.text and not is_known_registry(word.text)]
+    indexes = [word for word in addresses if "://" in word.text and not is_known_registry(word.text)]
+    if indexes:
+        yield call.make_effect("net.fetch", tuple(map(to_host_target, indexes)))
+    foreign += indexes
     foreign += [word for word in args.get_values("--trusted-host") if not is_known_registry(word.text)]
     targets = tuple(Target(word.display_text, "package") for word in foreign or packages)
     yield call.make_effect("pkg.foreign" if foreign else does, targets)
@@ -167,8 +170,7 @@ def classify_tasks(call: Invocation) -> Iterator[Effect]:
             yield call.make_effect("db.drop", (Target("the configured database", "database"),))
         elif _PUBLISH_TASK.search(word.text) and "local" not in word.text.lower():
             yield call.make_effect("pkg.publish", (Target(word.text, "other"),))
-    # `-DremoteRepositories=https://…`
-    addresses = [word for word in call.args.get_values("-D --define") if "://" in word.text and "repo" in word.text.lower()]
-    if any(not is_known_registry(word.text) for word in addresses):
-        yield call.make_effect("pkg.foreign", (Target(addresses[0].text, "package"),))
+    for word in call.args.get_values("-D --define"):  # `-DremoteRepositories=https://…`
+        if "://" in word.text and "repo" in word.text.lower() and not is_known_registry(word.text):
+            yield call.make_effect("pkg.foreign", (Target(word.text, "package"),))
     yield call.make_effect("code.build")
