@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt import __version__
 from verdikt.effects.classifier import classify
+from verdikt.effects.linked_places import follow_links
 from verdikt.effects.session_trail import add_remembered_effects
 from verdikt.errors import CanonicalError
 from verdikt.graph.context import AUDIT, GovernanceContext, TraceEntry
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from verdikt.model.posture import Posture
     from verdikt.model.standing_ask import StandingAsk
 
+PassListener = Callable[["EffectClass | None"], object]
+
 UNRECORDABLE = "unrecordable"
 """The only payload field of an action whose own payload has no canonical bytes; its value says why."""
 
@@ -69,6 +72,7 @@ def decide(
     standing: StandingAsk | None = None,
     approval: ApprovalAnswer | None = None,
     engine: str = __version__,
+    on_pass: PassListener | None = None,
 ) -> Decision:
     """Return the decision on an action whose secrets are already redacted, and count it in `session`.
 
@@ -76,7 +80,8 @@ def decide(
     What lasts is not `session` but the log's projection of it, which counts the recorded decision by the same function.
     `standing` is what a person was asked about the same call before, `approval` what people answered away from the
     terminal; that it is for this very call, unused and in time is for the caller to know. `engine` is the version that
-    the receipt names.
+    the receipt names. `on_pass` is called with the dominant class of effects as soon as the action may happen, before
+    the receipt is built; it is called again when that fails and is tried once more.
     """
     attempt = partial(
         _decide_recordable,
@@ -88,6 +93,7 @@ def decide(
         standing=standing,
         approval=approval,
         engine=engine,
+        on_pass=on_pass,
     )
     try:
         return attempt(action, facts)
@@ -112,6 +118,7 @@ def _decide_recordable(
     standing: StandingAsk | None,
     approval: ApprovalAnswer | None,
     engine: str,
+    on_pass: PassListener | None,
 ) -> Decision:
     """Decide an action, or raise `CanonicalError`, with `session` unchanged, when it cannot be written to a receipt."""
     visible_action = _build_visible_action(action, facts)
@@ -142,9 +149,12 @@ def _decide_recordable(
     is_paused = pause is not None and not settled.passed and not is_final
     verdict = pause.build_verdict() if pause is not None and is_paused else settled
 
-    # Build the decision and its receipt.
     ctx, answers = evaluation.ctx, evaluation.answers
     classes = evaluation.classes
+    if on_pass is not None and verdict.passed:
+        on_pass(classes[0] if classes else None)
+
+    # Build the decision and its receipt.
     fields: dict[str, Any] = {
         "verdict": verdict,
         "effects": ctx.effects,
@@ -320,6 +330,7 @@ def _classify_effects(action: Action, facts: Facts, policy: Policy, declaration:
         effects = classify(action, facts, programs=policy.section("knowledge"))
     else:
         effects = _classify_declared_tool(action, facts, policy, declaration)
+    effects = follow_links(effects, facts)
     return add_remembered_effects(effects, facts, action) if effects.may_matter_later else effects
 
 

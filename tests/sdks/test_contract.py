@@ -63,8 +63,8 @@ STOP_MODES = MODES | {"openai_agents": ("async",)} | dict.fromkeys(ON_GOVERN, ()
 
 CASES: list[dict[str, Any]] = load_yaml(Path(__file__).parent / "contract.yaml")
 CASE_KEYS = set(
-    "name only without modes policy fault attended rewrite setup steps inline ran pending seen told turns final log"
-    " error then answers stop hears row other_sessions decisions".split()
+    "name only without versions modes policy fault attended rewrite setup steps inline ran pending seen told turns"
+    " final log error then answers stop hears row other_sessions decisions".split()
 )
 SESSION = "0c9f2f5e-6f2a-4f0e-9d5b-1f2a3b4c5d6e"  # Claude Code takes nothing but a UUID
 
@@ -162,7 +162,7 @@ def list_rows() -> Iterator[Any]:
             modes = MODES[sdk] if version == "newest" else MODES[sdk][:1]
             for case in CASES:
                 possible = [mode for mode in modes if mode in (STOP_MODES if case.get("stop") else MODES)[sdk]]
-                if not can_play(sdk, case):
+                if not can_play(sdk, case) or version not in case.get("versions", [version]):
                     continue
                 for mode in possible:
                     if mode in case.get("modes", possible):

@@ -191,6 +191,7 @@ EFFECT_CATALOG: dict[str, CatalogEntry] = {
     "code.remote": CatalogEntry(X, False, "runs code straight from the network"),
     "code.hidden": CatalogEntry(X, False, "runs code that is hidden by an encoding"),
     "code.unknown": CatalogEntry(X, False, "runs code that the text does not show"),
+    "code.unknown.download": CatalogEntry(X, False, "runs what was downloaded and not read since"),
     "code.ci": CatalogEntry(W, True, "changes what runs on every push"),
     "code.lifecycle": CatalogEntry(W, False, "changes what runs when a package is installed"),
     "code.armed": CatalogEntry(X, False, "may load a file that would do what can't be undone"),

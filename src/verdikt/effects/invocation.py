@@ -232,7 +232,8 @@ class Invocation:
         """Yield the effects of sending files of this machine elsewhere; a secret among them is `cred.send`."""
         for word in files:
             target = self.resolve_path(word)
-            yield self.make_effect("cred.send" if target.zone is Zone.SECRET else "fs.read", (target,))
+            is_secret = target.zone is Zone.SECRET or target.path in self.facts.secret_copies
+            yield self.make_effect("cred.send" if is_secret else "fs.read", (target,))
 
     def classify_served_directories(self, directories: Sequence[Word]) -> Iterator[Effect]:
         """Yield `net.tunnel` for each directory outside the project that a server lets others read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
 from verdikt.effects import host
@@ -11,12 +12,13 @@ from verdikt.effects.secret_issuers import ISSUER_DOMAINS, LISTED_DOMAINS, VARIA
 from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.effects.zone_effects import derive_effect, holds_secret
 from verdikt.knowledge import find_role
-from verdikt.model.effect import Certainty, Effects, Target
+from verdikt.model.effect import Certainty, Effects, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
+    from verdikt.model.action import Action
     from verdikt.model.effect import Effect
     from verdikt.model.facts import Facts
     from verdikt.shell.command import Command
@@ -27,6 +29,11 @@ _ORDINARY_VARIABLES = frozenset(
 )
 _MESSAGES = ("message.send", "mcp.send")
 _ENCODED = compile_lazily(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+_LOCAL_NAME = compile_lazily(r"^(?:--?[\w-]+=)?(?:\w+=)?@?(?:file[b]?://)?")
+"""What stands before the name of a file in a word: `--body=`, `f=@`, `fileb://`."""
+_ADDRESS_DATA = compile_lazily(r"https?://(\S+)")
+UNLISTED_PREFIXES = ("net.send", "net.connect", "message.send", "net.fetch")
+"""Effects by which something may be sent; a fetch only by what its address carries."""
 _MAX_ENCODED = 12
 _MIN_ENCODED = 24
 _PRIVATE_KEY = compile_lazily(r"-----BEGIN [A-Z ]*PRIVATE KEY")
@@ -114,10 +121,33 @@ def _make_remote_path(project_root: str, remote: str) -> str:
     return f"{project_root}/.git/remotes/{remote}"
 
 
-def find_unlisted_hosts(effects: Effects) -> list[tuple[Effect, Target]]:
-    """Return the hosts that effects send to and that ordinary work does not talk to."""
-    sends = _list_foreign_hosts(effects, ("net.send", "net.connect", "message.send"))
+def find_named_copies(effects: Effects, facts: Facts) -> list[Effect]:
+    """Return `cred.send` for each upload whose words name a file into which the session put a secret."""
+    uploads = [effect for effect in effects.items if effect.what in ("cloud.write", "repo.write", "repo.release")]
+    copies = facts.secret_copies if uploads else ()
+    return [
+        derive_effect("cred.send", effect, (Target(path, "path", path, Zone.SECRET),), note="a copy of a secret")
+        for effect in (uploads if copies else ())
+        for path in dict.fromkeys(normpath(join(facts.cwd, _LOCAL_NAME.sub("", word))) for word in effect.by.split())
+        if path in copies
+    ]
+
+
+def find_unlisted_hosts(effects: Effects, action: Action) -> list[tuple[Effect, Target]]:
+    """Return the hosts that effects send to and that ordinary work does not talk to.
+
+    A request for an address that carries data sends it: `?k=QUtJQVhY…`.
+    """
+    fetches = [effect for effect in effects.items if effect.what == "net.fetch"]
+    prefixes = UNLISTED_PREFIXES if fetches and _carries_data(action) else UNLISTED_PREFIXES[:-1]
+    sends = _list_foreign_hosts(effects, prefixes)
     return [(effect, target) for effect, target in sends if not is_listed_host(target.text)]
+
+
+def _carries_data(action: Action) -> bool:
+    """Return whether an address of an action has what looks like encoded data in its path, its query or its host."""
+    texts = [action.command] if action.command else [text for text in action.payload.values() if isinstance(text, str)]
+    return any(_ENCODED.search(part) for text in texts for part in _ADDRESS_DATA.findall(text))
 
 
 def is_listed_host(name: str) -> bool:

@@ -75,7 +75,9 @@ def derive_zone_effects(effects: Sequence[Effect], facts: Facts, secret_copies: 
                     derived.append(derive_effect("cred.read", effect, secrets))
                     break
                 if secret_copies and target.path in secret_copies:
-                    derived.append(derive_effect("cred.read", effect, effect.targets, note="a copy of a secret"))
+                    is_upload = any(other.what == "cloud.write" and other.by == effect.by for other in effects)
+                    what = "cred.send" if is_upload else "cred.read"
+                    derived.append(derive_effect(what, effect, effect.targets, note="a copy of a secret"))
                     break
         elif effect.targets and what.startswith(_WRITE_PREFIXES):
             derived += _derive_write_effects(effect, facts)

@@ -30,10 +30,14 @@ class AllowedCalls:
             while len(self._rulings) > _MAX_CALLS:
                 self._rulings.popitem(last=False)
 
+    def get(self, action: Action) -> Ruling | None:
+        """Return the ruling about the call with this action's id, whatever its tool and its arguments were."""
+        with self._lock:
+            return self._rulings.get(_get_key(action))
+
     def covers(self, action: Action) -> bool:
         """Return whether this very call may run: same id, same tool, same arguments."""
-        with self._lock:
-            ruling = self._rulings.get(_get_key(action))
+        ruling = self.get(action)
         return ruling is not None and ruling.action == action
 
     def pop(self, action: Action) -> Ruling | None:

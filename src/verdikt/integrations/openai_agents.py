@@ -12,14 +12,13 @@ from __future__ import annotations
 import copy
 import dataclasses
 from asyncio import to_thread
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import BlockedError
-from verdikt.integrations.openai_agents_tools import CHANNEL, AgentToolGate, use_session
+from verdikt.integrations.openai_agents_tools import CHANNEL, AgentToolGate, read_field, use_session
 from verdikt.integrations.sdk_import import import_sdk
 from verdikt.integrations.tool_governor import ToolGovernor
-from verdikt.model.action import ActionKind
+from verdikt.model.action import ActionKind, Outcome
 
 if TYPE_CHECKING:
     from verdikt.govern import Governance
@@ -63,6 +62,7 @@ async def run_governed(agent: Any, input: Any, *, session_id: str = "", **option
         elif isinstance(input, _agents.RunState):
             await to_thread(_note_rejections, governor, input, session_id)
         result = await _agents.Runner.run(agent, input, **options)
+        await _report_hosted_calls(wrapped.gate, result)
         while not result.interruptions:
             reason = await governor.arefuse_stop(
                 str(result.final_output), session_id=session_id, executed=_list_executed(result)
@@ -73,6 +73,7 @@ async def run_governed(agent: Any, input: Any, *, session_id: str = "", **option
             conversation = [*result.to_input_list(), {"role": "user", "content": reason}]
             follow_up = reason if options.get("session") is not None else conversation
             result = await _agents.Runner.run(result.last_agent, follow_up, **options)
+            await _report_hosted_calls(wrapped.gate, result)
     return result
 
 
@@ -84,12 +85,39 @@ def answer_interruption(
     call_id = _read_call_id(item)
     session_id = session_id or wrapped.gate.get_session_id()
     is_approved = approved is True
+    if read_field(item.raw_item, "type") == "mcp_approval_request":
+        _answer_hosted_call(wrapped, state, item, approved=is_approved, by=by, session_id=session_id, message=message)
+        return
     # First the log: what it cannot hold is not approved.
     wrapped.governor.governance.record_answer(session_id, call_id, approved=is_approved, by=by, channel=CHANNEL)
     if is_approved:
         state.approve(item)
     else:
         state.reject(item, rejection_message=message or _REJECTION)
+
+
+def _answer_hosted_call(
+    wrapped: _AgentGovernor, state: Any, item: Any, *, approved: bool, by: str, session_id: str, message: str
+) -> None:
+    """Decide a call of an MCP server of the provider, which was paused without a decision, with the person's answer."""
+    action = wrapped.gate.build_hosted_action(item.raw_item, session_id)
+    ruling = wrapped.governor.decide(action, can_ask=True)
+    if ruling.needs_answer:
+        ruling = wrapped.governor.decide_answered(action, approved=approved, by=by, channel=CHANNEL)
+    if ruling.may_run and approved:
+        state.approve(item)
+    else:
+        state.reject(item, rejection_message=ruling.text if not ruling.may_run else message or _REJECTION)
+
+
+async def _report_hosted_calls(gate: AgentToolGate, result: Any) -> None:
+    """Record what came of the calls that the provider made after we let it."""
+    for item in result.new_items:
+        call = getattr(item, "raw_item", None)
+        if read_field(call, "type") == "mcp_call" and read_field(call, "approval_request_id"):
+            error = str(read_field(call, "error") or "")
+            outcome = Outcome(success=not error, output=str(read_field(call, "output") or ""), error=error)
+            await gate.governor.areport(gate.build_hosted_action(call), outcome)
 
 
 def _note_rejections(governor: ToolGovernor, state: Any, session_id: str) -> None:
@@ -185,22 +213,22 @@ def _find_governor(agent: Any) -> _AgentGovernor:
 
 
 def _read_call_id(item: Any) -> str:
-    return str(_read_field(item.raw_item, "call_id") or _read_field(item.raw_item, "id") or "")
-
-
-def _read_field(item: Any, name: str) -> Any:
-    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+    return str(read_field(item.raw_item, "call_id") or read_field(item.raw_item, "id") or "")
 
 
 def _list_executed(result: Any) -> dict[str, str]:
-    """Return the function calls of a run that have an output: call id → tool."""
+    """Return the calls of a run that were executed: call id → tool. A call of the provider has a result at once."""
     names: dict[str, str] = {}
     executed: dict[str, str] = {}
     for item in result.new_items:
         raw = getattr(item, "raw_item", None)
-        call_id = str(_read_field(raw, "call_id") or "")
-        if item.type == "tool_call_item" and _read_field(raw, "type") == "function_call":
-            names[call_id] = str(_read_field(raw, "name") or "")
+        call_id = str(read_field(raw, "call_id") or "")
+        if read_field(raw, "type") == "mcp_call":
+            executed[str(read_field(raw, "approval_request_id") or read_field(raw, "id"))] = str(
+                read_field(raw, "name")
+            )
+        elif item.type == "tool_call_item" and read_field(raw, "type") == "function_call":
+            names[call_id] = str(read_field(raw, "name") or "")
         elif item.type == "tool_call_output_item" and call_id in names:
             executed[call_id] = names[call_id]
     return executed

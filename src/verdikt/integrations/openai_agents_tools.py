@@ -1,7 +1,7 @@
 """The tools of an OpenAI Agents agent, decided before they run: one way for each family of tools that the SDK has.
 
-Function tools have guardrails. Shell, patch and custom tools have none, so their executors decide. Tools that the
-provider runs are not visible here.
+Function tools have guardrails. Shell, patch and custom tools have none, so their executors decide. Of the tools that
+the provider runs, only MCP servers ask here before a call.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from inspect import isawaitable
@@ -73,6 +73,8 @@ class AgentToolGate:
         """Return a tool that is decided before it runs; tools that the provider runs are returned as they are."""
         if isinstance(tool, _agents.FunctionTool):
             return self._wrap_function(tool)
+        if isinstance(tool, _agents.HostedMCPTool):
+            return self._wrap_hosted_server(tool)
         if isinstance(tool, _agents.ShellTool | _agents.LocalShellTool):
             gated = self._wrap_shell(tool)
         elif isinstance(tool, _agents.ApplyPatchTool):
@@ -174,6 +176,42 @@ class AgentToolGate:
         needs_approval = self._build_approval(tool, lambda text: {"input": text})
         return dataclasses.replace(tool, on_invoke_tool=run, needs_approval=needs_approval)
 
+    def build_hosted_action(self, call: Any, session_id: str = "") -> Action:
+        """Return a call of an MCP server that the provider makes as an action; `call` is its request or its result."""
+        call_id = read_field(call, "approval_request_id") or read_field(call, "id")
+        tool = f"mcp__{read_field(call, 'server_label')}__{read_field(call, 'name')}"
+        session_id = session_id or self.get_session_id()
+        return self.governor.build_action(
+            tool, read_field(call, "arguments") or "{}", call_id=call_id, session_id=session_id
+        )
+
+    def _wrap_hosted_server(self, tool: Any) -> Any:
+        """Return an MCP server of the provider whose calls are decided when the provider asks, which it then must.
+
+        A server without a function of the program for that pauses the run at each call; there a person's answer is
+        decided, in `answer_interruption`.
+        """
+        setting, own = tool.tool_config.get("require_approval"), tool.on_approval_request
+        if own is None and setting != "never":
+            return tool
+
+        async def answer(request: Any) -> dict[str, Any]:
+            action = self.build_hosted_action(request.data)
+            ruling = await self.governor.adecide(action, can_ask=own is not None)
+            if own is not None and (ruling.needs_answer or (ruling.may_run and setting != "never")):
+                result = own(request)
+                result = await result if isawaitable(result) else result
+                is_approved = result["approve"] is True
+                if not ruling.needs_answer:
+                    return result if not is_approved else {"approve": True}
+                ruling = await self.governor.adecide_answered(
+                    action, approved=is_approved, channel="openai_agents.on_approval_request"
+                )
+            return {"approve": True} if ruling.may_run else {"approve": False, "reason": ruling.text}
+
+        config = tool.tool_config if setting != "never" else {**tool.tool_config, "require_approval": "always"}
+        return dataclasses.replace(tool, tool_config=config, on_approval_request=answer)
+
     def _build_approval(self, tool: Any, read_arguments: Callable[[Any], Any]) -> Callable[..., Awaitable[bool]]:
         """Return what the SDK asks whether a call waits for a person: first ours, then the tool's own setting."""
 
@@ -238,6 +276,11 @@ class _GovernedEditor:
         for action in actions:
             await governor.areport(action, outcome_from_result(result))
         return result
+
+
+def read_field(item: Any, name: str) -> Any:
+    """Return a field of an item of the SDK, which is an object or a mapping."""
+    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
 
 
 async def _evaluate_setting(setting: Any, *arguments: Any) -> bool:

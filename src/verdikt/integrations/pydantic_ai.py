@@ -2,14 +2,16 @@
 
     agent = Agent(model, tools=[...], capabilities=[VerdiktCapability()], output_type=[str, DeferredToolRequests])
 
-It is the innermost capability, so it decides on the arguments that run. With `DeferredToolRequests` among the output
-types an ask ends the run, and `deferred_tool_results` resume it anywhere; without it, an ask is a block.
+It is the innermost capability, and the tools look for its decision: what counts is the arguments that run. With
+`DeferredToolRequests` among the output types an ask ends the run, and `deferred_tool_results` resume it anywhere;
+without it, an ask is a block.
 """
 
 from __future__ import annotations
 
 from asyncio import to_thread
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from verdikt.integrations.allowed_calls import AllowedCalls
@@ -26,6 +28,7 @@ _EXTRA = "pydantic-ai"
 _capabilities = import_sdk("pydantic_ai.capabilities", _EXTRA)
 _exceptions = import_sdk("pydantic_ai.exceptions", _EXTRA)
 _tools = import_sdk("pydantic_ai.tools", _EXTRA)
+_toolsets = import_sdk("pydantic_ai.toolsets", _EXTRA)
 
 _CHANNEL = "pydantic_ai.deferred_tool_results"
 
@@ -57,6 +60,10 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
         """Return the innermost place: what another capability rewrites is decided after it."""
         return _capabilities.CapabilityOrdering(position="innermost")
 
+    def get_wrapper_toolset(self, toolset: Any) -> Any:
+        """Return the tools of a run with a last look at each call."""
+        return _GovernedToolset(toolset, self)
+
     @classmethod
     def get_serialization_name(cls) -> str | None:
         """Return None: a governance is no part of an agent's spec."""
@@ -80,7 +87,7 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
 
     async def before_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:
         """Return the arguments if the call may run; raise the SDK's refusal or its question otherwise."""
-        action = self._build_action(ctx, call, args)
+        action = self._build_action(ctx, call.tool_name, args, call.tool_call_id)
         ruling = await self.governor.adecide(action, can_ask=self._can_ask(ctx))
         if ruling.needs_answer and ctx.tool_call_approved is True:
             ruling = await self.governor.adecide_answered(action, approved=True, by=self.by, channel=_CHANNEL)
@@ -93,18 +100,38 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
         raise _exceptions.ToolFailed(ruling.text)
 
     async def after_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, result: Any) -> Any:
-        """Record the result, and append what the policy has to say about it."""
-        action = self._build_action(ctx, call, args)
-        ruling = self._allowed.pop(action)
-        context = await self.governor.areport(action, outcome_from_result(result))
-        return append_context(result, ruling.join_notes(context) if ruling is not None else context)
+        """Record the result of a call that was let through and answered by something else than the tool."""
+        ruling = self._allowed.pop(self._build_action(ctx, call.tool_name, args, call.tool_call_id))
+        if ruling is None:
+            return result
+        context = await self.governor.areport(ruling.action, outcome_from_result(result))
+        return append_context(result, ruling.join_notes(context))
 
     async def on_tool_execute_error(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, error: Exception) -> Any:
-        """Record a failed call, and raise its error as before."""
-        action = self._build_action(ctx, call, args)
-        self._allowed.pop(action)
-        await self.governor.areport(action, outcome_from_error(error))
+        """Record the failure of such a call, and raise its error as before."""
+        ruling = self._allowed.pop(self._build_action(ctx, call.tool_name, args, call.tool_call_id))
+        if ruling is not None:
+            await self.governor.areport(ruling.action, outcome_from_error(error))
         raise error
+
+    async def run_checked(self, toolset: Any, name: str, args: dict[str, Any], ctx: Any, tool: Any) -> Any:
+        """Run a call that was let through as it is now, once, and record its outcome; decide it here if it was not.
+
+        In older versions another capability can change the arguments after the decision, and a toolset can call tools
+        by itself. There is no question here: an ask is a block.
+        """
+        action = self._build_action(ctx, name, args, ctx.tool_call_id)
+        ruling = self._allowed.get(action)
+        if ruling is not None and ruling.action.tool == name:
+            self._allowed.pop(action)  # not for a tool that the decided one calls: that has the same id
+        if ruling is None or ruling.action != action:
+            ruling = await self.governor.adecide(action, can_ask=False)
+        if not ruling.may_run:
+            raise _exceptions.ToolFailed(ruling.text)
+        with self.governor.report_errors(action, unless=(_exceptions.ApprovalRequired, _exceptions.CallDeferred)):
+            result = await toolset.call_tool(name, args, ctx, tool)
+        context = await self.governor.areport(action, outcome_from_result(result))
+        return append_context(result, ruling.join_notes(context))
 
     async def after_output_process(self, ctx: Any, *, output_context: Any, output: Any) -> Any:
         """Return the output, or send the agent back to work when its end is not proven."""
@@ -126,16 +153,25 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
             approved = answer is True or isinstance(answer, _tools.ToolApproved)
             self.governor.governance.record_answer(session_id, call_id, approved=approved, by=by, channel=_CHANNEL)
 
-    def _build_action(self, ctx: Any, call: Any, args: Any) -> Action:
-        return self.governor.build_action(
-            call.tool_name, args, call_id=call.tool_call_id, session_id=_get_session_id(ctx)
-        )
+    def _build_action(self, ctx: Any, tool: str, args: Any, call_id: str | None) -> Action:
+        return self.governor.build_action(tool, args, call_id=call_id or "", session_id=_get_session_id(ctx))
 
     def _can_ask(self, ctx: Any) -> bool:
         if self.attended is not None:
             return self.attended is True
         output_type = getattr(ctx.agent, "output_type", None)
         return any(item is _tools.DeferredToolRequests for item in _flatten(output_type))
+
+
+@dataclass
+class _GovernedToolset(_toolsets.WrapperToolset):  # type: ignore[misc, name-defined]
+    """The tools of a run, which run only what was decided."""
+
+    capability: VerdiktCapability
+
+    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
+        """Call a tool."""
+        return await self.capability.run_checked(self.wrapped, name, tool_args, ctx, tool)
 
 
 def _get_session_id(ctx: Any) -> str:

@@ -11,7 +11,7 @@ from verdikt.model.canonical_json import hash_canonical, sha256_hex
 from verdikt.serve import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from sqlalchemy import Connection
 
@@ -184,10 +184,17 @@ def find_role_problem(roles: Iterable[str]) -> str:
 
 def read_person(connection: Connection, person: int) -> Person | None:
     """Return a person who is not disabled."""
+    return read_people(connection, {person}).get(person)
+
+
+def read_people(connection: Connection, ids: Collection[int]) -> dict[int, Person]:
+    """Return those of these people who are not disabled, by their ids."""
     table = schema.person
-    row = connection.execute(select(table).where(table.c.id == person, table.c.disabled.is_(False))).one_or_none()
-    if row is None:
-        return None
+    rows = connection.execute(select(table).where(table.c.id.in_(ids), table.c.disabled.is_(False)))
+    return {row.id: _to_person(row) for row in rows}
+
+
+def _to_person(row: Any) -> Person:
     groups = frozenset(row.groups.split("\n")) if row.groups else frozenset()
     return Person(row.id, row.organisation, row.name, frozenset(row.roles.split()), groups, row.email)
 

@@ -73,6 +73,14 @@ class Rewriter(FunctionMiddleware):
         await call_next()
 
 
+class RawFunction(FunctionMiddleware):
+    """An outer extension that calls the function itself, past everything inside it."""
+
+    async def process(self, context: Any, call_next: Any) -> None:
+        """Call the function."""
+        context.result = context.function.func(**context.arguments)
+
+
 def build_agent(scenario: Scenario, observation: Observation) -> Any:
     """Return the agent of a scenario."""
 
@@ -97,7 +105,8 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
         tools = [inner.as_tool(name="sh", arg_name="command")]
     if scenario.setup == "mcp":
         tools = [MCPStdioTool("remote", **scenario.mcp_server)]
-    outer = [Rewriter(scenario.rewrite)] if scenario.rewrite else []
+    outer: list[Any] = [Rewriter(scenario.rewrite)] if scenario.rewrite else []
+    outer += [RawFunction()] if scenario.setup == "raw function" else []
     inside = [Rewriter("drop everything")] if scenario.setup == "inner rewriter" else []
     agent = Agent(client=client, name="ops", tools=tools, middleware=[*outer, middleware, *inside])
     return agent, middleware

@@ -62,6 +62,7 @@ class ScriptedModel(BaseLLM):
         return self.shell_tool if name == "sh" else name
 
     def _render(self, step: Step) -> Any:
+        step = Step([build_delegation(*call) if call[1] == "delegate" else call for call in step.calls], step.text)
         if self.is_native and step.calls:
             return [
                 {
@@ -75,6 +76,12 @@ class ScriptedModel(BaseLLM):
             _, name, arguments = step.calls[0]
             return f"Thought: I act\nAction: {name}\nAction Input: {json.dumps(arguments)}"
         return step.text if self.is_native else f"Thought: I am done\nFinal Answer: {step.text}"
+
+
+def build_delegation(call_id: str, name: str, arguments: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    """Return a call of CrewAI's own tool that lets another agent of the crew work."""
+    work = {"task": arguments["command"], "context": "-", "coworker": "helper"}
+    return call_id, "delegate_work_to_coworker", work
 
 
 def build_crew(scenario: Scenario, observation: Observation) -> Crew:
@@ -107,9 +114,12 @@ def build_crew(scenario: Scenario, observation: Observation) -> Crew:
     if scenario.setup == "mcp":
         model.shell_tool = get_mcp_tool_name(scenario)
         options = {"mcps": [MCPServerStdio(**scenario.mcp_server)]}
-    agent = Agent(role="ops", goal="do it", backstory="-", llm=model, cache=False, **options)
-    task = Task(description=scenario.prompt, expected_output="done", agent=agent)
-    return Crew(agents=[agent], tasks=[task], cache=False)
+    agents = [Agent(role="ops", goal="do it", backstory="-", llm=model, cache=False, **options)]
+    if scenario.setup == "coworker":
+        helper = Agent(role="helper", goal="do it", backstory="-", llm=model, cache=False, **options)
+        agents = [Agent(role="ops", goal="do it", backstory="-", llm=model, allow_delegation=True), helper]
+    task = Task(description=scenario.prompt, expected_output="done", agent=agents[0])
+    return Crew(agents=agents, tasks=[task], cache=False)
 
 
 def get_mcp_tool_name(scenario: Scenario) -> str:

@@ -97,6 +97,17 @@ class Rewriter(BasePlugin):
         tool_args["command"] = self.command
 
 
+class RawFunction(BasePlugin):
+    """An earlier plugin that calls the function itself, past every later plugin."""
+
+    def __init__(self) -> None:
+        super().__init__(name="raw_function")
+
+    async def before_tool_callback(self, *, tool: Any, tool_args: Any, tool_context: Any) -> Any:
+        """Call the function, and give its result in place of a call."""
+        return {"result": tool.func(**tool_args)}
+
+
 def build_agent(scenario: Scenario, observation: Observation) -> LlmAgent:
     """Return the agent of a scenario."""
     model = ScriptedModel(model="scripted", scenario=scenario, observation=observation)
@@ -148,7 +159,8 @@ def build_workflow(scenario: Scenario) -> Workflow:
 def build_runner(scenario: Scenario, observation: Observation) -> Runner:
     """Return the runner of a scenario, with sessions that another process can open."""
     plugin = VerdiktPlugin(scenario.open_governance(), kinds=scenario.kinds, attended=scenario.attended, max_refusals=2)
-    plugins = [plugin, *([Rewriter(scenario.rewrite)] if scenario.setup == "plugin" else [])]
+    earlier = [RawFunction()] if scenario.setup == "raw function" else []
+    plugins = [*earlier, plugin, *([Rewriter(scenario.rewrite)] if scenario.setup == "plugin" else [])]
     is_graph = scenario.setup == "tool node"
     root = build_workflow(scenario) if is_graph else build_agent(scenario, observation)
     app = App(name="scene", root_agent=root, plugins=plugins)

@@ -14,7 +14,7 @@ from langchain_core.tools import StructuredTool, tool
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.prebuilt import ToolRuntime, tools_condition
+from langgraph.prebuilt import ToolRuntime, create_react_agent, tools_condition
 from langgraph.types import Command, interrupt
 
 from tests.sdks.drivers.protocol import Observation, Scenario, serve
@@ -145,6 +145,9 @@ def build_agent(scenario: Scenario, observation: Observation, checkpointer: Any)
         graph.add_conditional_edges("model", tools_condition)
         graph.add_edge("tools", "model")
         return graph.compile(checkpointer=checkpointer)
+    if scenario.setup == "prebuilt agent":
+        node = governed_tool_node(tools, governance, kinds=scenario.kinds)
+        return create_react_agent(model, node, checkpointer=checkpointer)
     if scenario.setup == "tool of a past agent":
         VerdiktMiddleware(governance, kinds=scenario.kinds).gate.close_tools(tools)
         gc.collect()  # of that agent nothing is left but the class of its tools

@@ -10,6 +10,7 @@ from agents import (
     Agent,
     ApplyPatchTool,
     CustomTool,
+    HostedMCPTool,
     LocalShellTool,
     Runner,
     RunState,
@@ -22,7 +23,12 @@ from agents.mcp import MCPServer
 from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
 from mcp.types import CallToolResult, TextContent, Tool
 from openai.types.responses import ResponseApplyPatchToolCall, ResponseCustomToolCall, ResponseFunctionShellToolCall
-from openai.types.responses.response_output_item import LocalShellCall, LocalShellCallAction
+from openai.types.responses.response_output_item import (
+    LocalShellCall,
+    LocalShellCallAction,
+    McpApprovalRequest,
+    McpCall,
+)
 
 from tests.sdks.drivers.protocol import Observation, Scenario, Step, serve
 from verdikt.integrations.openai_agents import answer_interruption, governed, run_governed, use_session
@@ -46,11 +52,49 @@ def build_call(call_id: str, name: str, arguments: dict[str, Any]) -> Any:
     if name == "custom":
         fields = {"id": call_id, "call_id": call_id, "type": "custom_tool_call", "name": "sh"}
         return ResponseCustomToolCall.model_validate(fields | {"input": arguments["command"]})
+    if name == "hosted":
+        fields = {"id": call_id, "type": "mcp_approval_request", "server_label": "remote", "name": "sh"}
+        return McpApprovalRequest.model_validate(fields | {"arguments": json.dumps(arguments)})
     if name == "patch":
         operation = {"type": "create_file", "path": arguments["command"], "diff": "+text"}
         fields = {"id": call_id, "call_id": call_id, "type": "apply_patch_call", "status": "completed"}
         return ResponseApplyPatchToolCall.model_validate(fields | {"operation": operation})
     return function_call(name, arguments, call_id=call_id)
+
+
+def play_provider(scenario: Scenario, observation: Observation, items: list[Any], step: Step) -> list[Any]:
+    """Return a step with the calls of an MCP server that the provider itself makes, and note what it was answered."""
+    answers = [item for item in items if item.get("type") == "mcp_approval_response"]
+    observation.seen |= {str(answer["approval_request_id"]): str(answer.get("reason")) for answer in answers}
+    calls = run_approved_calls(scenario, items, step)
+    own = Step([call for call in step.calls if call[1] != "unasked"], step.text)
+    return [*calls, *(build_output(own) if own.calls or own.text else [])]
+
+
+def run_approved_calls(scenario: Scenario, items: list[Any], step: Step) -> list[Any]:
+    """Play the provider: return the calls of its MCP server that this input approves, with their results.
+
+    A call that it was not told to ask about it runs as soon as the model makes it.
+    """
+    requests = {item["id"]: item for item in items if item.get("type") == "mcp_approval_request"}
+    answers = [item for item in items if item.get("type") == "mcp_approval_response"]
+    done = {item.get("approval_request_id") for item in items if item.get("type") == "mcp_call"}
+    calls = []
+    for answer in answers:
+        request = requests[answer["approval_request_id"]]
+        if answer["approve"] and request["id"] not in done:
+            calls.append(build_hosted_call(scenario, f"m-{request['id']}", request["id"], request["arguments"]))
+    for call_id, name, arguments in step.calls:
+        if name == "unasked":
+            calls.append(build_hosted_call(scenario, call_id, None, json.dumps(arguments)))
+    return calls
+
+
+def build_hosted_call(scenario: Scenario, id: str, request_id: str | None, arguments: str) -> Any:
+    """Return a call that the provider has made."""
+    output = scenario.run_command(json.loads(arguments)["command"])
+    fields = {"id": id, "type": "mcp_call", "server_label": "remote", "name": "sh", "output": output}
+    return McpCall.model_validate(fields | {"arguments": arguments, "approval_request_id": request_id})
 
 
 class Editor:
@@ -129,7 +173,7 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
         observation.texts.extend(str(item["content"]) for item in items if item.get("role") == "user")
         step = scenario.steps[observation.turns]
         observation.turns += 1
-        return build_output(step)
+        return play_provider(scenario, observation, items, step) if is_hosted else build_output(step)
 
     def execute(request: Any) -> str:
         action = request.data.action
@@ -139,6 +183,7 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
     async def run_custom(context: Any, text: str) -> str:
         return scenario.run_command(text)
 
+    is_hosted = scenario.setup.startswith("hosted server")
     model = ScriptedModel([ModelStep.respond(respond)] * 20)
     tools: list[Any] = [sh, mystery]
     options: dict[str, Any] = {}
@@ -146,6 +191,8 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
         tools = [ShellTool(executor=execute)]
     elif scenario.setup == "local shell":
         tools = [LocalShellTool(executor=execute)]
+    elif is_hosted:
+        tools = [HostedMCPTool(build_server_settings(scenario), answer_in_line(scenario) if scenario.inline else None)]
     elif scenario.setup == "custom":
         tools = [CustomTool(name="sh", description="Run a command.", on_invoke_tool=run_custom)]
     elif scenario.setup == "patch":
@@ -167,7 +214,7 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
     agent = governed(
         Agent(name="ops", model=model, tools=tools, **options),
         scenario.open_governance(),
-        kinds=scenario.kinds,
+        kinds=scenario.kinds | {"mcp__remote__sh": "bash"},
         session_id=scenario.session,
         attended=scenario.attended,
     )
@@ -179,10 +226,26 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
     return agent
 
 
+def build_server_settings(scenario: Scenario) -> Any:
+    """Return how an MCP server of the provider is configured."""
+    setting = "always" if scenario.setup.endswith("that asks") else "never"
+    return {"type": "mcp", "server_label": "remote", "server_url": "http://127.0.0.1:9", "require_approval": setting}
+
+
+def answer_in_line(scenario: Scenario) -> Any:
+    """Return a function of the program that answers requests of such a server."""
+
+    def answer(request: Any) -> Any:
+        return {"approve": scenario.inline[request.data.id], "reason": "no way"}
+
+    return answer
+
+
 def get_call_id(item: Any) -> str:
     """Return the call that an interruption is about."""
     raw = item.raw_item
-    return str(raw["call_id"] if isinstance(raw, dict) else raw.call_id)
+    fields = raw if isinstance(raw, dict) else raw.model_dump()
+    return str(fields.get("call_id") or fields["id"])
 
 
 async def resume(scenario: Scenario, agent: Any) -> Any:

@@ -33,6 +33,48 @@ class Rewriter(AbstractCapability):  # type: ignore[type-arg]
         return {"command": self.command}
 
 
+class WrappingRewriter(Rewriter):
+    """Another extension, which changes the command around the call; in some versions that is after every decision."""
+
+    async def before_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:
+        """Change nothing."""
+        return args
+
+    async def wrap_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:
+        """Change the command."""
+        return await handler({"command": self.command})
+
+
+class CodeTools(WrapperToolset):  # type: ignore[type-arg]
+    """Tools that call each other by themselves, as those of a code mode do: `mystery` calls `sh`."""
+
+    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
+        """Call another tool than the model did."""
+        if name != "mystery":
+            return await super().call_tool(name, tool_args, ctx, tool)
+        tools = await self.wrapped.get_tools(ctx)
+        return await self.wrapped.call_tool("sh", {"command": tool_args["text"]}, ctx, tools["sh"])
+
+
+class CodeMode(AbstractCapability):  # type: ignore[type-arg]
+    """A capability with such tools."""
+
+    def get_wrapper_toolset(self, toolset: Any) -> Any:
+        """Return the tools."""
+        return CodeTools(toolset)
+
+
+class RawFunction(AbstractCapability):  # type: ignore[type-arg]
+    """An outer extension that calls the function itself, past everything inside it."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    async def wrap_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:
+        """Call the function."""
+        return self.function(**args)
+
+
 class RemoteTools(WrapperToolset):  # type: ignore[type-arg]
     """Tools that an MCP server would list: a toolset instead of functions of the agent."""
 
@@ -96,11 +138,16 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
         """Do something."""
         return scenario.run_command(f"mystery {text}")
 
-    capability = VerdiktCapability(scenario.open_governance(), kinds=scenario.kinds, max_refusals=2)
+    kinds = scenario.kinds | ({"mystery": "agent"} if scenario.setup == "code mode" else {})
+    capability = VerdiktCapability(scenario.open_governance(), kinds=kinds, max_refusals=2)
     if scenario.setup in HANDLED:
         capability.attended = True
     others: list[Any] = [Rewriter(scenario.rewrite)] if scenario.rewrite else []
     others += [HandleDeferredToolCalls(HANDLED[scenario.setup])] if scenario.setup in HANDLED else []
+    if scenario.setup == "wrapping rewriter":
+        others = [WrappingRewriter("drop everything")]
+    others += [CodeMode()] if scenario.setup == "code mode" else []
+    others += [RawFunction(sh)] if scenario.setup == "raw function" else []
     options: dict[str, Any] = {"tools": [sh, mystery]}
     if scenario.setup == "subagent":
         options = {"tools": [build_delegate(scenario, FunctionModel(respond), capability, sh)]}

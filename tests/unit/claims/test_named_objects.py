@@ -2,7 +2,6 @@
 
 import pytest
 
-from verdikt.claims.model import SentenceClaim
 from verdikt.claims.named_objects import (
     find_changed_names,
     find_directory_names,
@@ -10,6 +9,7 @@ from verdikt.claims.named_objects import (
     find_ref_names,
     read_test_count,
 )
+from verdikt.claims.reader import SentenceClaim
 from verdikt.claims.topics import refine_claims
 
 

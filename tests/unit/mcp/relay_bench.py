@@ -67,16 +67,17 @@ class RelayBench:
         return self.relay
 
     def client(self, **body: Any) -> Reaction:
-        """Send a client's message, and do what was deferred."""
+        """Send a client's message, and do what is left to do."""
         return self._finish(self.relay.receive_from_client(build(body)))
 
     def server(self, **body: Any) -> Reaction:
-        """Send a server's message, and do what was deferred."""
+        """Send a server's message, and do what is left to do."""
         return self._finish(self.relay.receive_from_server(build(body)))
 
     def _finish(self, reaction: Reaction) -> Reaction:
-        if reaction.deferred is not None:
-            reaction.deferred()
+        for work in (reaction.awaited, reaction.deferred):
+            if work is not None:
+                work()
         return reaction
 
     def initialize(self, capabilities: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from itertools import islice
 from verdikt.effects import host
 from verdikt.effects.code.fallback_parser import FallbackParser
 from verdikt.effects.code.python_constants import DECODER_FUNCTIONS, DYNAMIC_ATTRIBUTE
+from verdikt.effects.code.python_downloads import DownloadedNames
 from verdikt.effects.code.python_environment import find_tainted_names, mentions_name
 from verdikt.effects.code.python_functions import (
     CODE_FUNCTIONS,
@@ -51,6 +52,8 @@ _NOTEBOOK_MAGIC = compile_lazily(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MUL
 _YAML_CALL = compile_lazily(r"!!python/object/(?:apply|new):([\w.]+\.\w+)\s*(\[[^\[\]\n]*\])")
 _CALLBACK_KEYWORDS = ("target", "func", "function", "callback", "initializer")
 _MAX_CALLBACK_ITEMS = 20
+_COPYING_COMMANDS = {"shutil.copytree": (("cp", "-r"), "/."), "os.symlink": (("ln", "-s"), "")}
+"""Function → the command that does the same, with what is added to its first operand."""
 
 
 class _ModuleClassifier(InlinedCalls):
@@ -79,6 +82,7 @@ class _ModuleClassifier(InlinedCalls):
         if self.imports_environment():
             self.tainted_names = find_tainted_names(tree, self.is_whole_environment)
             self.secret_names = find_tainted_names(tree, lambda value: self.has_environment_secret([value]))
+        self.downloaded_names = DownloadedNames(nodes, self.qualified_names.values(), self.resolve_name)
         self.throwaway_database = self.throwaway_database or self._opens_throwaway(nodes)
         inlined_nodes = self.find_inlined_nodes(nodes)
         for node in nodes:
@@ -127,8 +131,9 @@ class _ModuleClassifier(InlinedCalls):
             for what, index in PATH_FUNCTIONS[function]:
                 argument = first if index == 0 else node.args[index] if len(node.args) > index else None
                 add(self._classify_path_argument(what, argument))
-            if function == "shutil.copytree":
-                add(self._classify_as_command(("cp", "-r"), node.args, "/."))
+            if function in _COPYING_COMMANDS:
+                words, suffix = _COPYING_COMMANDS[function]
+                add(self._classify_as_command(words, node.args, suffix))
         elif function == "shutil.unpack_archive":
             add(self._classify_as_command(("tar", "-xf"), node.args, "", "-C"))
         elif function in SHELL_FUNCTIONS:
@@ -187,7 +192,7 @@ class _ModuleClassifier(InlinedCalls):
             self.effects.append(self.call.make_effect("sys.crash" if everything else "proc.kill"))
         elif function in ("print", "pprint.pprint", "json.dumps", "pprint"):
             self._classify_print(node, first)
-        elif self._reaches_shell(function) and first is not None and UNKNOWN not in self.evaluate_text(first):
+        elif self._reaches_shell(function) and first is not None and self._is_told(first):
             self.effects.extend(self._classify_shell_call(first))
         elif function in YAML_LOADERS:
             self.effects.extend(self._classify_tagged_calls(node, first))
@@ -198,6 +203,10 @@ class _ModuleClassifier(InlinedCalls):
         else:
             return self._classify_indirect_call(node, function)
         return True
+
+    def _is_told(self, value: ast.expr) -> bool:
+        """Return whether it is known what an expression holds, or that it was downloaded."""
+        return UNKNOWN not in self.evaluate_text(value) or self.downloaded_names.hold(value)
 
     def _classify_indirect_call(self, node: ast.Call, function: str) -> bool:
         """Classify calls that decide what other code runs; return whether this was one."""
@@ -369,7 +378,7 @@ class _ModuleClassifier(InlinedCalls):
             inner.qualified_names.update(self.qualified_names)
             yield from _classify_source(text, inner)
             return
-        if calls & FETCH_FUNCTIONS:
+        if self.downloaded_names.hold(argument):
             yield self.call.make_effect("code.remote", note="runs what it downloads")
         for node in ast.walk(argument) if argument is not None else ():
             if isinstance(node, ast.Call) and self.resolve_name(node.func) == "open":

@@ -136,7 +136,7 @@ def _classify_eval_source(text: str, call: Invocation) -> Iterator[Effect]:
     """Yield the effect of running text as a program, by where the text comes from."""
     if script_patterns.RUN_ADDRESS.search(text):
         yield call.make_effect("code.remote", note="runs a file from an address")
-    if script_patterns.RUN_FETCHED.search(text):
+    if script_patterns.RUN_FETCHED.search(text) or _runs_fetched_name(text):
         yield call.make_effect("code.remote", note="runs what it downloads")
     if script_patterns.RUN_DECODED.search(text):
         yield call.make_effect("code.hidden", note="runs what a decoder makes of its input")
@@ -211,6 +211,14 @@ def _classify_unseen_arguments(text: str, call: Invocation) -> Iterator[Effect]:
             target = call.resolve_path(_to_word(constant))
             if target.zone in (Zone.HOME, Zone.SECRET):
                 yield call.make_effect("fs.delete.tree", (target,), possible=True, recoverable=False)
+
+
+def _runs_fetched_name(text: str) -> bool:
+    """Return whether a shell is given what a request brought, by its name: `const t = await r.text(); exec(t)`."""
+    runs = {match[1] for match in script_patterns.RUN_NAME.finditer(text)}
+    if not runs or not script_patterns.FETCH_CALL.search(text):
+        return False
+    return any((match[1] or match[2]) in runs for match in script_patterns.FETCHED_NAME.finditer(text))
 
 
 def _classify_downloaded_run(text: str, call: Invocation) -> Iterator[Effect]:

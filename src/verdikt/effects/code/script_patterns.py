@@ -134,6 +134,14 @@ RUN_FETCHED = compile_lazily(
     r"\b(?:system|exec|popen|shell_exec|passthru|execSync|spawn|spawnSync|eval)\s*\(?\s*(?:URI\.open|Net::HTTP\.get"
     r"|LWP::Simple::get|file_get_contents\(\s*['\"]https?:|get\(\s*['\"]https?:|await\s+\(?await\s+fetch)"
 )
+FETCHED_NAME = compile_lazily(
+    r"\b(?:const|let|var)\s+(\w+)\s*=\s*[^;\n]*\bawait\b[^;\n]*\.text\(\)|\.then\(\s*(?:async\s*)?\(?(\w+)\)?\s*=>"
+)
+"""A name of JavaScript that stands for what a request brings."""
+RUN_NAME = compile_lazily(
+    r"(?:(?<![.\w])|child_process['\"]\)\s*\.\s*|\bcp\.)(?:execSync|exec|spawnSync|spawn)\(\s*(\w+)\s*[,)]"
+)
+"""A shell command that a name stands for; `pattern.exec(text)` searches."""
 RUN_ADDRESS = compile_lazily(
     r"""\b(?:include|include_once|require|require_once|(?:devtools::)?source_url|load|dofile|importScripts"""
     r"""|source(?=\())\s*\(?\s*(?:[\w.:]+\(\s*){0,2}["']https?://"""

@@ -6,6 +6,7 @@ from itertools import islice
 
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
+from verdikt.effects.code.made_statements import find_piped_statement, find_result_statement, runs_results
 from verdikt.effects.code.sql import classify_file_access, classify_sql
 from verdikt.effects.code.sql_session import (
     classify_session,
@@ -103,6 +104,8 @@ def classify_client(
         *_read_files(call, files),
     ]
     effects = [(text, _classify_text(call, text, dialect, targets, light=light)) for text in texts]
+    is_piped = call.has_piped_input() and not call.args.has_flag(f"{flags} {files}") and not call.command.stdin
+    effects.append(("", _classify_made_statements(call, texts, base, targets, light=light, is_piped=is_piped)))
     yield from _classify_local_files(call, "\n".join(texts), base)
     # What comes through a pipe or from a file that can't be read may lift anything.
     is_known_input = not call.has_piped_input() and not call.command.redirects and not call.args.has_flag(files)
@@ -117,7 +120,32 @@ def classify_client(
         yield derive_effect("db.write.live", effect, effect.targets, note="live data") if changes_live_rows else effect
     if not light:
         yield from _classify_unread_files(call, files)
+        unread = [word for word in call.args.get_values(files) if call.facts.text(call.resolve_path(word).path) is None]
+        if unread and _is_remote_server(call, base):
+            yield call.make_effect("db.write.live", targets, possible=True, note="a script that can't be read")
     yield call.make_effect("db.read", targets)
+
+
+def _classify_made_statements(
+    call: Invocation, texts: list[str], base: str, targets: tuple[Target, ...], *, light: bool, is_piped: bool
+) -> Iterator[Effect]:
+    """Yield the effects of statements that are made while the command runs: by a query, or before a pipe."""
+    is_piped = is_piped and not any(True for _ in _read_files(call, ""))
+    made = {what for text in texts if (what := find_result_statement(text))}
+    made |= {what for what in (find_piped_statement(call) if is_piped else "",) if what}
+    note = "statements that are made while it runs"
+    for what in sorted(made):
+        yield call.make_effect(what, targets, recoverable=light or None, note=note)
+    if not made and (is_piped or any(map(runs_results, texts))) and not light and _is_remote_server(call, base):
+        yield call.make_effect("db.write.live", targets, possible=True, note=note)
+
+
+def _is_remote_server(call: Invocation, base: str) -> bool:
+    """Return whether a client talks to a server that others depend on; a bare name is a container beside this one."""
+    server = find_server(call, base)
+    if any(is_live_name(word.raw or word.text) for word in call.command.argv[1:] if " " not in word.text):
+        return True
+    return "." in server and not is_local_address(server)
 
 
 _CLIENT_FILE = compile_lazily(

@@ -117,6 +117,7 @@ def classify_httpie(call: Invocation) -> Iterator[Effect]:
     yield call.make_effect(
         "net.local" if local else "net.send.file" if files else "net.send" if items else "net.fetch", hosts
     )
+    yield from call.make_effects("fs.overwrite", call.args.get_values("-o --output"))
     yield from _classify_request(call, verb if given else "POST" if items else "GET", urls, local=local)
 
 
@@ -220,8 +221,6 @@ def _machine(word: Word) -> str:
 
 
 _FILE_WRITTEN = compile_lazily(r"creat|wronly|trunc|append")
-
-
 _RUNNING_ADDRESSES = frozenset(("exec", "system", "shell"))
 _LOCAL_ADDRESSES = _RUNNING_ADDRESSES | word_set(
     "- stdio stdin stdout stderr fd file open create creat gopen pipe fifo pty readline socketpair"
