@@ -79,7 +79,7 @@ class _ModuleClassifier(InlinedCalls):
         for node in nodes:
             self.record_node(node)
         if self.imports_environment():
-            self.tainted_names = find_tainted_names(tree, self.is_whole_environment)
+            self.tainted_names = find_tainted_names(tree, self.holds_environment)
             self.secret_names = find_tainted_names(tree, lambda value: self.has_environment_secret([value]))
         self.throwaway_database = self.throwaway_database or self._opens_throwaway(nodes)
         inlined_nodes = self.find_inlined_nodes(nodes)
