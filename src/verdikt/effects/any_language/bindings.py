@@ -102,7 +102,7 @@ def _find_loop_names(tokens: Sequence[Token], first: int) -> Iterator[Binding]:
 
 
 def _find_parameters(tokens: Sequence[Token]) -> Iterator[Binding]:
-    """Yield the parameters of functions that are given to a call: `.each { |f| … }`, `.forEach(f => …)`, `func(p …)`."""
+    """Yield the parameters of functions that a call is given: `.each { |f| … }`, `.forEach(f => …)`, `func(p …)`."""
     for index, token in enumerate(tokens):
         if token.text in _FUNCTIONS and index > 1 and tokens[index - 1].text in (",", "("):
             parameter = next((each for each in tokens[index + 1 : index + 5] if each.kind == "name"), None)

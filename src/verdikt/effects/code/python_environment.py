@@ -37,7 +37,7 @@ class EnvironmentReads(PythonBindings):
         return _WHOLE_ENVIRONMENT.match(text) is not None
 
     def holds_environment(self, node: ast.AST) -> bool:
-        """Return whether an expression has every variable of the environment somewhere in it: `{"e": {**os.environ}}`."""
+        """Return whether an expression has every variable of the environment in it: `{"e": {**os.environ}}`."""
         if isinstance(node, ast.Subscript | ast.Compare):
             return False  # one variable, or whether there is one
         if isinstance(node, ast.DictComp | ast.ListComp | ast.GeneratorExp | ast.SetComp):
