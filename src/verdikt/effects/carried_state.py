@@ -151,9 +151,7 @@ def follow_links(effects: list[Effect], links: Mapping[str, str], resolver: Targ
                 effects[position] = effect._replace(targets=targets, recoverable=False, note=note)
 
 
-def _find_linked_target(
-    what: str, target: Target, links: Mapping[str, str], resolver: TargetResolver
-) -> Target | None:
+def _find_linked_target(what: str, target: Target, links: Mapping[str, str], resolver: TargetResolver) -> Target | None:
     for link, origin in links.items():
         is_content = target.path.startswith(f"{link}/") or target.text.endswith("/")
         if target.path == link and what in DELETE_EFFECTS and not is_content:

@@ -54,7 +54,9 @@ _STRING_CALLS = {
     "ruby": compile_lazily(r"(?m)^\s*sh[\s(]+(?:\"([^\"\\\n]+)\"|'([^'\\\n]+)')"),
 }
 _SETTING = compile_lazily(r"""^\s*(?:-\s+)*(?:["']?([\w.-]+)["']?\s*(?:=|:(?=\s|$))\s*)?(.*?)\s*,?\s*$""")
-_RUNNER_SETTING = compile_lazily(r"(?:^(?:SHELL|CC|CXX|LD|AR|FC|CPP)|\.runner|\.linker|(?:rustc|workspace)-wrapper)\s*=\s*(.+)$")
+_RUNNER_SETTING = compile_lazily(
+    r"(?:^(?:SHELL|CC|CXX|LD|AR|FC|CPP)|\.runner|\.linker|(?:rustc|workspace)-wrapper)\s*=\s*(.+)$"
+)
 # In the short form, `- ./data:/data`, and in the long one, with `source` and `target`.
 _COMPOSE_MOUNT = compile_lazily(
     r"""(?:^\s*-\s*|[\[,]\s*)["']?(?P<source>(?:/|~|\.{1,2}/|\$\{?HOME\b)[^:\s"',\]]*):(?P<target>/[^:\s"',\]]*)"""
