@@ -49,7 +49,8 @@ ALLOWED: dict[str, dict[str, str]] = {
     },
     "names of another language: a function (`rmdir`), a module (`docker`), a dialect of SQL, a keyword (`let`)": {
         "effects/code/": (
-            "printf say powershell-cmdlet base64 crontab dart dirname docker git python3 rmdir sendmail tar mysql kill"
+            "printf say powershell-cmdlet base64 crontab truncate dart dirname docker git python3 rmdir sendmail tar"
+            " mysql kill"
         ),
         "effects/any_language/": "cmake dirname let rmdir",
         "effects/armed_text.py": "base64 chmod truncate",

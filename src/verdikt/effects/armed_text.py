@@ -130,12 +130,14 @@ def judge_text(
     resolver: TargetResolver,
     classify_shell: ShellClassifier,
     downloads: Collection[str] = (),
+    *,
     program_language: str = "",
 ) -> ArmedText | None:
     """Return what arms the text of a file; None for text that is harmless, unknown, or no program.
 
-    `program_language` is that of the program which runs a file whose name says nothing. `downloads` are files from foreign hosts that the session has not read. Where the reader of its language finds
-    nothing, the text is read by the words that meet in it.
+    `program_language` is that of the program which runs a file whose name says nothing. `downloads` are files from
+    foreign hosts that the session has not read. Where the reader of its language finds nothing, the text is read by the
+    words that meet in it.
     """
     text = text[:MAX_JUDGED_LENGTH]
     sections = find_code_sections(path, text)
@@ -262,7 +264,7 @@ def is_arming(effect: Effect, project_root: str, section: CodeSection | None = N
 
 
 def _is_selection(target: Target) -> bool:
-    """Return whether a target is the files of a home or of the machine that a pattern selects: `find ~ -name '*.key'`."""
+    """Return whether a pattern selects the target in a home or on the machine: `find ~ -name '*.key'`."""
     return "*" in target.path and target.zone in (Zone.HOME, Zone.SYSTEM, Zone.SECRET)
 
 

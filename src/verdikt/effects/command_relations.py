@@ -164,10 +164,7 @@ class CommandRelations:
             self._follow_overwrites(commands, effects_by_command)
         if _may_discard_changes(commands):
             mark_discarded_changes(commands, effects_by_command)
-        if "fs.link" in names:
-            self._follow_links(commands, effects_by_command)
-        if "fs.move" in names or self._resolver.facts.moved_work:
-            self._follow_moved_work(effects_by_command)
+        self._follow_places(names, commands, effects_by_command)
         if "proc.spawn" in names:
             mark_endless_spawns(text, commands, effects_by_command)
         if not names.isdisjoint(DELETE_EFFECTS) and _names_absent_path(effects_by_command):
@@ -176,6 +173,15 @@ class CommandRelations:
             downgrade_own_ref_deletes(commands, effects_by_command)
         if not names.isdisjoint(REPLACE_EFFECTS):
             downgrade_conditional_writes(text, commands, effects_by_command, self._resolver)
+
+    def _follow_places(
+        self, names: Collection[str], commands: Sequence[Command], effects_by_command: list[list[Effect]]
+    ) -> None:
+        """Let losses count where links and moves of this text, or earlier moves of the session, lead."""
+        if "fs.link" in names:
+            self._follow_links(commands, effects_by_command)
+        if "fs.move" in names or self._resolver.facts.moved_work:
+            self._follow_moved_work(effects_by_command)
 
     def _follow_overwrites(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         for effects in effects_by_command:

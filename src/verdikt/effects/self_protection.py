@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import word_set
 from verdikt.effects.execution_context import find_preceding, list_own_words
-from verdikt.knowledge import find_role, join_role
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -39,10 +39,6 @@ _OWN_PROCESSES = (
 _OTHER_PROCESSES = ("python3 -m http.server", "/bin/sh build.sh", "python manage.py runserver 50 site-packages share")
 _PROCESS_LISTERS = find_role("process_lister")
 _LINE_FILTERS = find_role("line_filter")
-_LISTS_PROCESSES = compile_lazily(
-    rf"(?i)\b(?:process_iter|tasklist|get-process|find-?process|{join_role('process_lister')})\b|/proc\b"
-)
-_ENDS_PROCESS = compile_lazily(r"(?i)\b(?:kill(?:pg|all)?|terminate|send_signal|stop-process)\b")
 _LINE_PATTERN = compile_lazily(r"/((?:\\.|[^/])+)/")
 _DAEMON_SOCKET = compile_lazily(r"verdikt/run\b|\bdaemon\.(?:sock|lock)\b")
 
@@ -104,11 +100,6 @@ def names_own_process(call: Invocation) -> bool:
     # `awk '/verdikt/ {print $2}'`
     patterns = [part for word in words for part in (word.text, *_LINE_PATTERN.findall(word.text))]
     return any(PRODUCT_NAME[1:] in pattern and matches_own_process(pattern) for pattern in patterns)
-
-
-def ends_own_process(text: str) -> bool:
-    """Return whether program text looks for our processes among all, and ends what it finds."""
-    return _LISTS_PROCESSES.search(text) is not None and _ENDS_PROCESS.search(text) is not None
 
 
 def matches_own_process(pattern: str) -> bool:

@@ -14,6 +14,7 @@ Binding = tuple[str, "Sequence[Token]", bool]
 """A name, the tokens of its value, and whether the value is added to what the name held."""
 _ASSIGNMENTS = ("=", ":=", "<-", "+=", "?=")
 _LOOPS = frozenset("for foreach each doseq dolist loop map".split())
+_FUNCTIONS = frozenset("func function fun fn sub".split())
 _DECLARING = frozenset("var val let const auto final mut my our local static readonly def final".split())
 
 
@@ -101,8 +102,12 @@ def _find_loop_names(tokens: Sequence[Token], first: int) -> Iterator[Binding]:
 
 
 def _find_parameters(tokens: Sequence[Token]) -> Iterator[Binding]:
-    """Yield the parameters of functions that are given to a call: `.each { |f| … }`, `.forEach(f => …)`."""
+    """Yield the parameters of functions that a call is given: `.each { |f| … }`, `.forEach(f => …)`, `func(p …)`."""
     for index, token in enumerate(tokens):
+        if token.text in _FUNCTIONS and index > 1 and tokens[index - 1].text in (",", "("):
+            parameter = next((each for each in tokens[index + 1 : index + 5] if each.kind == "name"), None)
+            if parameter is not None:
+                yield parameter.text, tokens[:index], True
         if index == 0 or (tokens[index - 1].kind != "name" and tokens[index - 1].text != ")"):
             continue
         name = tokens[index - 1] if tokens[index - 1].kind == "name" else tokens[index - 2]

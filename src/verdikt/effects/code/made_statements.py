@@ -6,13 +6,14 @@ The text itself is not known before it runs; the words of the programs that make
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
+    from verdikt.model.effect import Effect, Target
     from verdikt.shell.command import Command
 
 _STATEMENTS = (
@@ -29,6 +30,26 @@ _REMOVING_SCRIPT = compile_lazily(r"^/.*/[Id]+$")
 _SUBSTITUTION = compile_lazily(r"^(?:\d+|/[^/]*/)?s([/|#,!])(?:\\.|(?!\1).)*\1((?:\\.|(?!\1).)*)\1")
 _RUN_RESULTS = compile_lazily(r"\\gexec\b")
 _SQL_STRING = compile_lazily(r"'((?:[^']|'')*)'")
+
+
+def classify_made_statements(
+    call: Invocation,
+    texts: Sequence[str],
+    targets: tuple[Target, ...],
+    *,
+    light: bool,
+    is_piped: bool,
+    is_remote: bool,
+) -> Iterator[Effect]:
+    """Yield the effects of statements that are made while the command runs: by a query, or before a pipe."""
+    is_piped = is_piped and not call.command.stdin
+    made = {what for text in texts if (what := find_result_statement(text))}
+    made |= {what for what in (find_piped_statement(call) if is_piped else "",) if what}
+    note = "statements that are made while it runs"
+    for what in sorted(made):
+        yield call.make_effect(what, targets, recoverable=light or None, note=note)
+    if not made and (is_piped or any(map(runs_results, texts))) and not light and is_remote:
+        yield call.make_effect("db.write.live", targets, possible=True, note=note)
 
 
 def find_piped_statement(call: Invocation) -> str:

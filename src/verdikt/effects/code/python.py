@@ -82,7 +82,7 @@ class _ModuleClassifier(InlinedCalls):
         for node in nodes:
             self.record_node(node)
         if self.imports_environment():
-            self.tainted_names = find_tainted_names(tree, self.is_whole_environment)
+            self.tainted_names = find_tainted_names(tree, self.holds_environment)
             self.secret_names = find_tainted_names(tree, lambda value: self.has_environment_secret([value]))
         self.downloaded_names = DownloadedNames(nodes, self.qualified_names.values(), self.resolve_name)
         self.throwaway_database = self.throwaway_database or self._opens_throwaway(nodes)

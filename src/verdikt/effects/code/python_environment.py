@@ -37,7 +37,7 @@ class EnvironmentReads(PythonBindings):
         return _WHOLE_ENVIRONMENT.match(text) is not None
 
     def holds_environment(self, node: ast.AST) -> bool:
-        """Return whether an expression has every variable of the environment somewhere in it: `{"e": {**os.environ}}`."""
+        """Return whether an expression has every variable of the environment in it: `{"e": {**os.environ}}`."""
         if isinstance(node, ast.Subscript | ast.Compare):
             return False  # one variable, or whether there is one
         if isinstance(node, ast.DictComp | ast.ListComp | ast.GeneratorExp | ast.SetComp):
@@ -90,7 +90,7 @@ def find_tainted_names(tree: ast.AST, is_whole: Callable[[ast.expr], bool]) -> f
     tainted: set[str] = set()
     assignments = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)][:_MAX_ASSIGNMENTS]
     for node in assignments:
-        if is_whole(node.value) or _is_unfiltered_copy(node.value, is_whole) or mentions_name(node.value, tainted):
+        if is_whole(node.value) or mentions_name(node.value, tainted):
             tainted.update(target.id for target in node.targets if isinstance(target, ast.Name))
     return frozenset(tainted)
 
@@ -98,10 +98,3 @@ def find_tainted_names(tree: ast.AST, is_whole: Callable[[ast.expr], bool]) -> f
 def mentions_name(node: ast.expr, names: set[str] | frozenset[str]) -> bool:
     """Return whether an expression contains one of these names."""
     return bool(names) and any(isinstance(inner, ast.Name) and inner.id in names for inner in ast.walk(node))
-
-
-def _is_unfiltered_copy(node: ast.expr, is_whole: Callable[[ast.expr], bool]) -> bool:
-    """Return whether an expression is `{k: v for k, v in os.environ.items()}` or alike, without a condition."""
-    if not isinstance(node, ast.DictComp | ast.ListComp):
-        return False
-    return not node.generators[0].ifs and is_whole(node.generators[0].iter)

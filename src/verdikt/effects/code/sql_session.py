@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from verdikt.effects.code.decoder import decode_percent
-from verdikt.effects.host import parse_host
+from verdikt.effects.host import is_local_address, parse_host
+from verdikt.effects.installation_names import is_live_name
 from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect
 from verdikt.model.lazy_regex import compile_lazily
@@ -75,6 +76,14 @@ def find_server(call: Invocation, database: str) -> str:
     items = [(key, value.strip("'")) for key, value in _CONNECTION_ITEM.findall(database)]
     items += [(name, value.text) for name, value in call.list_assignments()]
     return next((value for key, value in items if key in _SERVER_KEYS), "")
+
+
+def is_remote_server(call: Invocation, database: str) -> bool:
+    """Return whether a client talks to a server that others depend on; a bare name is a container beside this one."""
+    if any(is_live_name(word.raw or word.text) for word in call.command.argv[1:] if " " not in word.text):
+        return True
+    server = find_server(call, database)
+    return "." in server and not is_local_address(server)
 
 
 def classify_session(

@@ -6,13 +6,14 @@ from itertools import islice
 
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
-from verdikt.effects.code.made_statements import find_piped_statement, find_result_statement, runs_results
+from verdikt.effects.code.client_files import COPIED_FILE, classify_copied_file, classify_local_files
+from verdikt.effects.code.made_statements import classify_made_statements
 from verdikt.effects.code.sql import REPLACED_TABLE, classify_file_access, classify_sql
 from verdikt.effects.code.sql_session import (
     classify_session,
-    find_server,
     is_read_only_connection,
     is_read_only_file,
+    is_remote_server,
 )
 from verdikt.effects.data_store import (
     find_data_store,
@@ -22,7 +23,7 @@ from verdikt.effects.data_store import (
     settle_losses,
 )
 from verdikt.effects.deployment_stage import list_stages
-from verdikt.effects.host import is_local_address, is_local_host
+from verdikt.effects.host import is_local_address
 from verdikt.effects.installation_names import is_for_trials, is_live_name, is_test_name, is_throwaway
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.zone_effects import derive_effect
@@ -106,9 +107,11 @@ def classify_client(
     names += [name for text in texts for name in list_switches(text)]
     light = bool(names) and all(map(is_throwaway, names)) and not any(map(is_live_name, names))
     effects = [(text, _classify_text(call, text, dialect, targets, light=light)) for text in texts]
-    is_piped = call.has_piped_input() and not call.args.has_flag(f"{flags} {files}") and not call.command.stdin
-    effects.append(("", _classify_made_statements(call, texts, base, targets, light=light, is_piped=is_piped)))
-    yield from _classify_local_files(call, "\n".join(texts), base)
+    is_remote = is_remote_server(call, base)
+    is_piped = call.has_piped_input() and not call.args.has_flag(f"{flags} {files}") and not any(_read_files(call, ""))
+    made = classify_made_statements(call, texts, targets, light=light, is_piped=is_piped, is_remote=is_remote)
+    effects.append(("", made))
+    yield from classify_local_files(call, "\n".join(texts), base)
     # What comes through a pipe or from a file that can't be read may lift anything.
     is_known_input = not call.has_piped_input() and not call.command.redirects and not call.args.has_flag(files)
     is_read_only = is_known_input and is_read_only_connection(call, dialect, base, read_only)
@@ -121,61 +124,9 @@ def classify_client(
     if not light:
         yield from _classify_unread_files(call, files)
         unread = [word for word in call.args.get_values(files) if call.facts.text(call.resolve_path(word).path) is None]
-        if unread and _is_remote_server(call, base):
+        if unread and is_remote:
             yield call.make_effect("db.write.live", targets, possible=True, note="a script that can't be read")
     yield call.make_effect("db.read", targets)
-
-
-def _classify_made_statements(
-    call: Invocation, texts: list[str], base: str, targets: tuple[Target, ...], *, light: bool, is_piped: bool
-) -> Iterator[Effect]:
-    """Yield the effects of statements that are made while the command runs: by a query, or before a pipe."""
-    is_piped = is_piped and not any(True for _ in _read_files(call, ""))
-    made = {what for text in texts if (what := find_result_statement(text))}
-    made |= {what for what in (find_piped_statement(call) if is_piped else "",) if what}
-    note = "statements that are made while it runs"
-    for what in sorted(made):
-        yield call.make_effect(what, targets, recoverable=light or None, note=note)
-    if not made and (is_piped or any(map(runs_results, texts))) and not light and _is_remote_server(call, base):
-        yield call.make_effect("db.write.live", targets, possible=True, note=note)
-
-
-def _is_remote_server(call: Invocation, base: str) -> bool:
-    """Return whether a client talks to a server that others depend on; a bare name is a container beside this one."""
-    server = find_server(call, base)
-    if any(is_live_name(word.raw or word.text) for word in call.command.argv[1:] if " " not in word.text):
-        return True
-    return "." in server and not is_local_address(server)
-
-
-_CLIENT_FILE = compile_lazily(
-    r"(?im)^\s*\\(copy)\b.*?\b(from|to)\s+(?!program\b|p?std)'?([^\s']+)"
-    r"|^\s*\\(lo_import|ir?|include(?:_relative)?|o|out|w|write)\s+()'?([^\s'|]+)"
-    r"|\b(load)\s+(?:data|xml)\s+(?:\w+\s+)?local\s+(infile)\s+['\"]([^'\"]+)"
-)
-"""What makes the client itself read or write a file: command, direction, file."""
-_WRITING_COMMANDS = ("o", "out", "w", "write")
-_CLIENT_PROGRAM = compile_lazily(
-    r"(?im)^\s*\\(?:copy\b.*?\b(?:from|to)\s+program\s+'((?:[^']|'')*)'|(?:o|out|g|gx|w|write)\s+\|(.*))"
-)
-
-
-def _classify_local_files(call: Invocation, text: str, base: str) -> Iterator[Effect]:
-    """Yield what a client does with files and programs of this machine, whose contents go to the server."""
-    if "\\" not in text and "infile" not in text.lower():
-        return
-    found = False
-    for match in _CLIENT_FILE.finditer(text):
-        command, direction, name = (part for part in match.groups() if part is not None)
-        is_write = direction.lower() == "to" or command.lower() in _WRITING_COMMANDS
-        yield from call.make_effects("fs.overwrite" if is_write else "fs.read", [Word(name, name)])
-        found = True
-    for match in _CLIENT_PROGRAM.finditer(text):
-        yield from call.classify_shell((match[1] or match[2] or "").replace("''", "'"))
-        found = True
-    server = find_server(call, base)
-    if found and server and not is_local_address(server):
-        yield call.make_effect("net.connect", (Target(server, "host"),), note="gets what the client reads")
 
 
 def _find_database(call: Invocation, options: str, *, has_operand: bool) -> str:
@@ -214,27 +165,11 @@ def _classify_text(
             yield from call.classify_shell(match[2])
         elif match[2].lower().startswith("copy") and "program" in match[2].lower():
             yield call.make_effect("db.exec", note="runs a program")
-        elif copied := _COPIED_FILE.match(match[2]):
-            yield from _classify_copied_file(copied[1], call)
+        elif copied := COPIED_FILE.match(match[2]):
+            yield from classify_copied_file(copied[1], call)
     sql = _META.sub("", text)
     if sql.strip():
         yield from classify_sql(sql, call, dialect, recoverable=light)
-
-
-_COPIED_FILE = compile_lazily(r"(?i)copy\b.*?\bfrom\s+'([^']+)'")
-"""psql: `\\copy t from 'file'` reads a file of this machine."""
-_HOST_SETTING = compile_lazily(r"\b(?:host|hostaddr)=(\S+)|://(?:[^@/]*@)?([^/:?]+)")
-
-
-def _classify_copied_file(path: str, call: Invocation) -> Iterator[Effect]:
-    """Yield the effects of a file of this machine that a client copies to its server, which may be another machine."""
-    given = call.args.get_value("-h --host")
-    named = [_HOST_SETTING.search(word.text) for word in (*call.args.operands, *call.args.get_values("-d --dbname"))]
-    hosts = [given.text] if given is not None else [match[1] or match[2] for match in named if match]
-    if any(not is_local_host(name) for name in hosts):
-        yield from call.classify_sent_files([Word(path)])
-    else:
-        yield from call.make_effects("fs.read", [Word(path)])
 
 
 _QUOTED = compile_lazily(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`|//[^\n]*|/\*.*?\*/", re.DOTALL)

@@ -196,19 +196,18 @@ def classify_copy(call: Invocation) -> Iterator[Effect]:
     yield from call.make_effects("fs.read", near)
     if far:
         yield call.make_effect("net.fetch", tuple(Target(_machine(word), "host") for word in far))
+    deletes = call.name == "rsync" and args.has_flag(
+        "--delete --delete-before --delete-during --delete-after --delete-excluded --del"
+    )
     if out:
         yield call.make_effect("net.send.file", (Target(_machine(last), "host"),))
-        if call.name == "rsync" and args.has_flag(
-            "--delete --delete-before --delete-during --delete-after --delete-excluded --del"
-        ):
+        if deletes:
             yield call.make_effect(
                 "fs.delete.tree", (Target(last.display_text, "resource"),), note="deletes what is missing here"
             )
     else:
         yield from call.make_effects("fs.overwrite" if not last.text.endswith("/") else "fs.write", [last])
-        if call.name == "rsync" and args.has_flag(
-            "--delete --delete-before --delete-during --delete-after --delete-excluded --del"
-        ):
+        if deletes:
             yield from call.make_effects("fs.delete.tree", [last], note="deletes what the source does not have")
     if args.has_flag("--remove-source-files"):
         yield from call.make_effects("fs.delete", near)
@@ -222,8 +221,6 @@ def _machine(word: Word) -> str:
 
 
 _FILE_WRITTEN = compile_lazily(r"creat|wronly|trunc|append")
-
-
 _RUNNING_ADDRESSES = frozenset(("exec", "system", "shell"))
 _LOCAL_ADDRESSES = _RUNNING_ADDRESSES | word_set(
     "- stdio stdin stdout stderr fd file open create creat gopen pipe fifo pty readline socketpair"
