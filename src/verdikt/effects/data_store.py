@@ -98,7 +98,8 @@ def find_data_store(call: Invocation, servers: Sequence[Word] = ()) -> DataStore
     names = [_CAMEL_CASE.sub("_", name) for name in names]
     is_live = any(map(is_live_name, (*hosts, *names)))
     is_live_text = is_live or is_live_name(call.full_text) or is_live_name(call.command.stdin or "")
-    is_direct = is_known and call.context.kind != "elsewhere" and not _is_redirected(call)
+    is_elsewhere = call.context.kind == "elsewhere" or call.context.is_remote_engine
+    is_direct = is_known and not is_elsewhere and not _is_redirected(call)
     is_here = is_direct and not is_live_text and all(map(_is_server_here, hosts))
     return DataStore(tuple(hosts), tuple(names), is_here, is_live)
 
