@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from verdikt.model.posture import Posture
     from verdikt.model.standing_ask import StandingAsk
 
-PassListener = Callable[["EffectClass | None"], object]
-
 UNRECORDABLE = "unrecordable"
 """The only payload field of an action whose own payload has no canonical bytes; its value says why."""
 
@@ -72,7 +70,6 @@ def decide(
     standing: StandingAsk | None = None,
     approval: ApprovalAnswer | None = None,
     engine: str = __version__,
-    on_pass: PassListener | None = None,
 ) -> Decision:
     """Return the decision on an action whose secrets are already redacted, and count it in `session`.
 
@@ -80,8 +77,7 @@ def decide(
     What lasts is not `session` but the log's projection of it, which counts the recorded decision by the same function.
     `standing` is what a person was asked about the same call before, `approval` what people answered away from the
     terminal; that it is for this very call, unused and in time is for the caller to know. `engine` is the version that
-    the receipt names. `on_pass` is called with the dominant class of effects as soon as the action may happen, before
-    the receipt is built; it is called again when that fails and is tried once more.
+    the receipt names.
     """
     attempt = partial(
         _decide_recordable,
@@ -93,7 +89,6 @@ def decide(
         standing=standing,
         approval=approval,
         engine=engine,
-        on_pass=on_pass,
     )
     try:
         return attempt(action, facts)
@@ -118,7 +113,6 @@ def _decide_recordable(
     standing: StandingAsk | None,
     approval: ApprovalAnswer | None,
     engine: str,
-    on_pass: PassListener | None,
 ) -> Decision:
     """Decide an action, or raise `CanonicalError`, with `session` unchanged, when it cannot be written to a receipt."""
     visible_action = _build_visible_action(action, facts)
@@ -149,12 +143,9 @@ def _decide_recordable(
     is_paused = pause is not None and not settled.passed and not is_final
     verdict = pause.build_verdict() if pause is not None and is_paused else settled
 
+    # Build the decision and its receipt.
     ctx, answers = evaluation.ctx, evaluation.answers
     classes = evaluation.classes
-    if on_pass is not None and verdict.passed:
-        on_pass(classes[0] if classes else None)
-
-    # Build the decision and its receipt.
     fields: dict[str, Any] = {
         "verdict": verdict,
         "effects": ctx.effects,

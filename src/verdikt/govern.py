@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
-from verdikt.decide import PassListener, decide
+from verdikt.decide import decide
 from verdikt.effects.session_trail import ARMED_KEY, PROJECT_ARMED_KEY, find_moved_destinations, note_action
 from verdikt.effects.untrusted_sources import note_sources
 from verdikt.governance_parts import GovernanceParts, PathAccess
@@ -136,20 +136,11 @@ class Governance(GovernanceParts):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def before(
-        self,
-        action: Action,
-        *,
-        posture: Posture | None = None,
-        is_asked_away: bool = False,
-        on_pass: PassListener | None = None,
-    ) -> Decision:
+    def before(self, action: Action, *, posture: Posture | None = None, is_asked_away: bool = False) -> Decision:
         """Decide whether an action may happen.
 
         The decision is in the log before it is returned. A failure anywhere on the way is a block, which only the crash
         file records. With `is_asked_away` the host can show no question, and a team service asks, where there is one.
-        `on_pass` hears early that the action may happen: for what has no effect until the caller knows that the
-        decision is in the log.
         """
         try:
             started = self.clock.now()
@@ -166,7 +157,7 @@ class Governance(GovernanceParts):
                 standing = find_standing_ask(self.store, log, action) if is_asked else None
                 state = _read_state(log)
                 # Classifies the effects, evaluates the policy, settles with the posture, builds decision and receipt.
-                decision = decide(action, facts, state, posture, self.policy, standing=standing, on_pass=on_pass)
+                decision = decide(action, facts, state, posture, self.policy, standing=standing)
                 settled = None
                 if not decision.passed:
                     stopped = self._build_stopped_call(

@@ -33,7 +33,6 @@ from verdikt.integrations.otel_spans import (
 from verdikt.integrations.sdk_import import import_sdk
 
 if TYPE_CHECKING:
-    from verdikt.decide import PassListener
     from verdikt.model.action import Action, Outcome
     from verdikt.model.hook_message import Answer, Prompt, Turn
     from verdikt.model.posture import Posture
@@ -161,17 +160,10 @@ class TracedGovernance(Governance):
         self.telemetry.emit(lambda: SpanRecord("verdikt.prompt", started, ended, attributes))
         return answer
 
-    def before(
-        self,
-        action: Action,
-        *,
-        posture: Posture | None = None,
-        is_asked_away: bool = False,
-        on_pass: PassListener | None = None,
-    ) -> Decision:
+    def before(self, action: Action, *, posture: Posture | None = None, is_asked_away: bool = False) -> Decision:
         """Decide like `Governance.before`; a span `verdikt.before`."""
         started = self._now()
-        decision = super().before(action, posture=posture, is_asked_away=is_asked_away, on_pass=on_pass)
+        decision = super().before(action, posture=posture, is_asked_away=is_asked_away)
         ended, verdict = self._now(), decision.verdict
         self.telemetry.emit(
             lambda: _build_before(action, decision, self.policy.digest, started, ended),

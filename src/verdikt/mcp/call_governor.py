@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from verdikt.errors import LedgerError, VerdiktError
+from verdikt.errors import VerdiktError
 from verdikt.hosts.host_decision import HostDecision
 from verdikt.hosts.undecided_calls import find_decision
 from verdikt.ledger.data_directory import get_data_directory
@@ -43,37 +43,7 @@ OWN_CALL_PREFIX = "mcp-"
 """How the id of a call begins to which the host gave none; a question to a person needs one."""
 
 
-class SyncedLog(Protocol):
-    """Where a decision is written; its sync waits for the disk, and raises `LedgerError` when that fails."""
-
-    def sync(self, write_count: int) -> None:
-        """Wait until that many writes are on the disk."""
-
-
-LogPositions = Sequence[tuple[SyncedLog, int]]
-
-
-class _LostEntry:
-    """In place of the log, for a decision that could not be written."""
-
-    def sync(self, write_count: int) -> None:
-        raise LedgerError("the decision could not be recorded")
-
-
-_LOST: LogPositions = ((_LostEntry(), 0),)
-
-
-class _EarlySend:
-    """Sends a call that only reads as soon as it may happen, once."""
-
-    def __init__(self, send: Callable[[], bool] | None) -> None:
-        self._send = send
-        self.is_sent = False
-
-    def note_pass(self, dominant: EffectClass | None) -> None:
-        """Send the call if its strongest effect is to read; called again when its receipt is built once more."""
-        if self._send is not None and dominant is EffectClass.READ and not self.is_sent:
-            self.is_sent = self._send()
+LogPositions = Sequence[tuple[LogFile, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +53,6 @@ class CallDecision:
     decision: HostDecision
     is_covered: bool = False
     """Whether the host's hook has decided this very call; it records the outcome too."""
-    is_sent: bool = False
-    """Whether the server has the call already, because it only reads; then its result is all that can be refused."""
     log_positions: LogPositions = ()
     """What is written and not synced yet: nothing that the server sends may reach the client before it is."""
 
@@ -145,22 +113,13 @@ class CallGovernor:
             hints=hints,
         )
 
-    def decide(
-        self,
-        action: Action,
-        *,
-        can_ask: bool = True,
-        withholds_result: bool = False,
-        send: Callable[[], bool] | None = None,
-    ) -> CallDecision:
+    def decide(self, action: Action, *, can_ask: bool = True, withholds_result: bool = False) -> CallDecision:
         """Return what is to become of a call. It is in the log when this returns; a failure is a block.
 
         Unless the client `can_ask` a person, what the policy asks goes to the team service, where there is one.
         A caller that `withholds_result` until `sync_decision` has returned need not wait for the disk before a call
-        that only reads: such a call has no effect but its result. `send` then sends it as soon as it is decided,
-        before the decision is recorded, and returns whether it could.
+        that only reads: such a call has no effect but its result.
         """
-        early_send = _EarlySend(send if withholds_result else None)
         try:
             governance = self._load_governance()
             if self._is_covered(action, governance):
@@ -170,30 +129,23 @@ class CallGovernor:
             posture = None if is_attended(self._env) else Posture.AUTONOMOUS
             self._group_commit.begin_batch()
             try:
-                decision = governance.before(
-                    action, posture=posture, is_asked_away=not can_ask, on_pass=early_send.note_pass
-                )
+                decision = governance.before(action, posture=posture, is_asked_away=not can_ask)
             finally:
-                log_positions: LogPositions = self._group_commit.end_batch()
+                log_positions = self._group_commit.end_batch()
             if not (withholds_result and decision.passed and decision.dominant is EffectClass.READ):
                 for log, position in log_positions:
                     log.sync(position)
-                log_positions = ()
-            # It was sent and then could not be recorded: the server may answer, and the client must not see it.
-            if early_send.is_sent and not decision.passed:
-                log_positions = _LOST
+                log_positions = []
         # The relay's own border: whatever fails here must not let the call through.
         except Exception as error:
             record_crash(self.data_directory, "mcp.before", error)
             # The text of a foreign exception may quote a secret, so only its type is shown.
             message = str(error) if isinstance(error, VerdiktError) else type(error).__name__
-            host_decision = HostDecision.block(f"blocked: no decision could be made ({message})")
-            log_positions = _LOST if early_send.is_sent else ()
-        else:
-            host_decision = HostDecision.from_verdict(
-                decision.verdict, warnings=decision.warnings, awaited_approval=decision.awaited_approval
-            )
-        return CallDecision(decision=host_decision, is_sent=early_send.is_sent, log_positions=log_positions)
+            return CallDecision(decision=HostDecision.block(f"blocked: no decision could be made ({message})"))
+        host_decision = HostDecision.from_verdict(
+            decision.verdict, warnings=decision.warnings, awaited_approval=decision.awaited_approval
+        )
+        return CallDecision(decision=host_decision, log_positions=log_positions)
 
     def sync_decision(self, log_positions: LogPositions) -> bool:
         """Wait until a decision is on the disk; return whether it is. A failure is noted in the crash file."""

@@ -39,10 +39,6 @@ MAX_ASKS = 32
 UNRECORDED = "a person was asked, and the answer could not be recorded"
 
 
-def _send_later(message: Message) -> bool:
-    return False
-
-
 class Conversation:
     """The open requests and questions of one client and one server. Not thread-safe: `Relay` holds a lock."""
 
@@ -56,8 +52,6 @@ class Conversation:
         self._questions: dict[str, HeldRequest] = {}
         self._dropped = 0
         self.sealer = sealer
-        self.send_at_once: Callable[[Message], bool] = _send_later
-        """Sends a message to the server where that cannot block, and returns whether it has; set by the transport."""
 
     # Requests of the client.
 

@@ -387,8 +387,6 @@ def _restore_id(message: Message, original: Message | None) -> Message:
 
 
 def _run_deferred(relay: Relay, reaction: Reaction) -> None:
-    if reaction.awaited is not None:
-        reaction.awaited()
     if reaction.deferred is not None:
         reaction.deferred()
         relay.sync_log()

@@ -18,10 +18,7 @@ class Reaction:
 
     to_client: list[Message] = field(default_factory=list)
     to_server: list[Message] = field(default_factory=list)
-    awaited: Callable[[], object] | None = None
-    """What an answer of the other side will wait for: to be done at once, when everything is sent."""
     deferred: Callable[[], object] | None = None
-    """What nothing waits for."""
     ask_id: str = ""
     """The question that this reaction asks or settles; a transport finds the held request by it."""
 

@@ -63,10 +63,6 @@ class Relay:
         # Decisions are made one at a time: the two directions share the conversation.
         self._lock = threading.RLock()
 
-    def connect_server(self, send_at_once: Callable[[Message], bool]) -> None:
-        """Have calls that only read sent as soon as they are decided, where that cannot block."""
-        self._conversation.send_at_once = send_at_once
-
     # From the client.
 
     def receive_from_client(self, message: Message) -> Reaction:

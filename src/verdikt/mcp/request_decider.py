@@ -104,13 +104,8 @@ class RequestDecider:
             return self._continue_request(review, state)
         # A tool that is new is asked about: whatever becomes of it, its decision is on the disk first.
         call_decision = self._governor.decide(
-            review.action,
-            can_ask=self._conversation.can_ask(review.message),
-            withholds_result=not review.is_new,
-            send=partial(self._conversation.send_at_once, review.message),
+            review.action, can_ask=self._conversation.can_ask(review.message), withholds_result=not review.is_new
         )
-        if call_decision.is_sent:
-            return self._await_response(review, call_decision.log_positions)
         decision = call_decision.decision
         if decision.kind is VerdictKind.BLOCK:
             return refuse_request(review.message, decision)
@@ -124,13 +119,8 @@ class RequestDecider:
         reaction = self._pass_request(review, is_covered=call_decision.is_covered, log_positions=positions)
         if positions:
             # The disk works while the server does.
-            reaction.awaited = partial(self._governor.sync_decision, positions)
+            reaction.deferred = partial(self._governor.sync_decision, positions)
         return reaction
-
-    def _await_response(self, review: RequestReview, log_positions: LogPositions) -> Reaction:
-        """Expect the response to a request that the server has already; it waits for the record of the decision."""
-        self._pass_request(review, log_positions=log_positions)
-        return Reaction(awaited=partial(self._governor.sync_decision, log_positions))
 
     def _pass_request(
         self,

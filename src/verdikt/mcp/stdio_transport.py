@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import queue
-import select
 import signal
 import subprocess
 import sys
@@ -97,7 +96,6 @@ class StdioTransport:
     def run(self, relay: Relay) -> int:
         """Relay until one side ends, and return the exit status of the server; 1 after a failure of the relay."""
         self._relay = relay
-        relay.connect_server(self._send_at_once)
         assert self._server.stdout is not None
         readers = [
             threading.Thread(target=self._run_worker, args=(self._relay_client,), name="mcp-client", daemon=True),
@@ -166,29 +164,9 @@ class StdioTransport:
                 assert self._server.stdin is not None
                 self._server.stdin.write(encode_message(message) + b"\n")
                 self._server.stdin.flush()
-        if reaction.awaited is not None:
-            reaction.awaited()
         if reaction.deferred is not None:
             # Blocks when the log falls far behind, so that the queue stays bounded.
             self._deferred.put(reaction.deferred)
-
-    def _send_at_once(self, message: Message) -> bool:
-        """Send a message to the server, unless that might block; return whether it is sent."""
-        data = encode_message(message) + b"\n"
-        if len(data) > select.PIPE_BUF or not self._server_lock.acquire(blocking=False):
-            return False
-        try:
-            assert self._server.stdin is not None
-            descriptor = self._server.stdin.fileno()
-            # A pipe that can be written to has room for that much, and nothing of ours is left in the buffer before it.
-            if not select.select([], [descriptor], [], 0)[1]:
-                return False
-            os.write(descriptor, data)
-        except (OSError, ValueError):
-            return False  # it fails again in its turn, which ends the conversation
-        finally:
-            self._server_lock.release()
-        return True
 
     def _run_deferred(self) -> None:
         """Do what may wait, in order, until None says that the conversation has ended."""

@@ -67,17 +67,16 @@ class RelayBench:
         return self.relay
 
     def client(self, **body: Any) -> Reaction:
-        """Send a client's message, and do what is left to do."""
+        """Send a client's message, and do what was deferred."""
         return self._finish(self.relay.receive_from_client(build(body)))
 
     def server(self, **body: Any) -> Reaction:
-        """Send a server's message, and do what is left to do."""
+        """Send a server's message, and do what was deferred."""
         return self._finish(self.relay.receive_from_server(build(body)))
 
     def _finish(self, reaction: Reaction) -> Reaction:
-        for work in (reaction.awaited, reaction.deferred):
-            if work is not None:
-                work()
+        if reaction.deferred is not None:
+            reaction.deferred()
         return reaction
 
     def initialize(self, capabilities: Mapping[str, Any]) -> None:

@@ -13,7 +13,6 @@ from tests.unit.mcp.test_http_transport import listen
 from verdikt.errors import LedgerError
 from verdikt.ledger.log_file import LogFile
 from verdikt.mcp.message import Message
-from verdikt.model.entry import EntryKind
 
 RESULT = {"content": [{"type": "text", "text": "the note"}]}
 
@@ -24,9 +23,9 @@ class Disk:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.is_free = threading.Event()
         self.is_free.set()
-        self.is_broken = self.is_full = False
+        self.is_broken = False
         self.syncs = 0
-        sync, append = LogFile.sync, LogFile.append_bytes
+        sync = LogFile.sync
 
         def sync_when_free(log: LogFile, write_count: int) -> None:
             self.is_free.wait(60)
@@ -35,13 +34,7 @@ class Disk:
             self.syncs += 1
             sync(log, write_count)
 
-        def append_unless_full(log: LogFile, data: bytes, *, torn_bytes: int = 0) -> None:
-            if self.is_full:
-                raise LedgerError("cannot write: the disk is full")
-            append(log, data, torn_bytes=torn_bytes)
-
         monkeypatch.setattr(LogFile, "sync", sync_when_free)
-        monkeypatch.setattr(LogFile, "append_bytes", append_unless_full)
 
 
 @pytest.fixture
@@ -130,86 +123,6 @@ def test_a_tool_that_was_not_accepted_is_never_called_before_its_decision_is_on_
     disk.is_broken = True
 
     assert "no decision could be made" in text_of(receive_call(bench, "get_note"))
-
-
-class Server:
-    """Takes messages as soon as they are decided, and notes whether the log had the decision by then."""
-
-    def __init__(self, bench: RelayBench, *, has_room: bool = True) -> None:
-        self._bench, self._has_room = bench, has_room
-        self.calls: list[tuple[str, bool]] = []
-        self._decisions = len(bench.entries(EntryKind.DECISION))
-        bench.relay.connect_server(self._receive)
-
-    def _receive(self, message: Message) -> bool:
-        if not self._has_room:
-            return False
-        # The session is locked meanwhile, so its file is read and not the store.
-        lines = b"".join(path.read_bytes() for path in self._bench.governor.data_directory.glob("ledger/mcp-*.jsonl"))
-        self.calls.append((message.params["name"], lines.count(b'"kind":"decision"') > self._decisions))
-        return True
-
-
-def test_a_call_that_reads_is_sent_before_its_decision_is_written_and_once_only(bench: RelayBench) -> None:
-    """The server works while the receipt is built and written; the numbers here have it built twice."""
-    server = Server(bench)
-
-    reaction = bench.call("get_note", {"id": 2**60 + 1})
-
-    assert (server.calls, reaction.to_server, reaction.to_client) == ([("get_note", False)], [], [])
-    assert bench.server(id=1, result=RESULT).to_client == []  # the id of the list, which was answered
-    assert bench.server(id=2, result=RESULT).to_client[0].result == RESULT
-    assert len(bench.entries(EntryKind.DECISION)) == 1
-
-
-def test_a_call_that_finds_no_room_is_sent_in_its_turn(bench: RelayBench) -> None:
-    """A server that does not read must not hold up the log."""
-    Server(bench, has_room=False)
-
-    assert len(bench.call("get_note").to_server) == 1
-
-
-@pytest.mark.parametrize("tool", ["update_note", "delete_note", "frobnicate"])
-def test_a_call_that_may_do_more_than_read_is_never_sent_before_its_decision_is_written(
-    tmp_path: Path, tool: str
-) -> None:
-    """What passes is sent afterwards; a block and an ask are not sent at all."""
-    bench = RelayBench(tmp_path)
-    bench.list_tools(*({"name": name, "inputSchema": {}} for name in ("update_note", "delete_note", "frobnicate")))
-    server = Server(bench)
-
-    bench.call(tool)
-
-    assert server.calls == []
-
-
-def test_a_new_tool_is_never_sent_before_its_decision_is_written(tmp_path: Path) -> None:
-    """It may say of itself that it only reads."""
-    bench = RelayBench(tmp_path, trust_first=False)
-    bench.list_tools()
-    server = Server(bench)
-
-    bench.call("get_note")
-
-    assert server.calls == []
-
-
-def test_what_a_call_brought_is_withheld_when_its_decision_cannot_be_written(bench: RelayBench, disk: Disk) -> None:
-    """The server had it already; its notifications, its wishes and its result do not reach the client."""
-    server = Server(bench)
-    disk.is_full = True
-
-    reaction = receive_call(bench, "get_note")
-    progress = bench.relay.receive_from_server(build({"method": "notifications/progress", "params": {}}))
-    wish = bench.relay.receive_from_server(build({"id": 1, "method": "roots/list"}))
-    disk.is_full = False
-    result = bench.relay.receive_from_server(build({"id": 77, "result": RESULT}))
-
-    assert (len(server.calls), reaction.to_client, reaction.to_server) == (1, [], [])
-    assert (progress.to_client, wish.to_client) == ([], [])
-    assert "could not be recorded" in text_of(result)
-    assert len(bench.call("get_note").to_client) == 0
-    assert len(server.calls) == 2
 
 
 def test_a_call_over_http_is_on_the_disk_before_the_head_of_a_stream_without_a_result(

@@ -1,11 +1,8 @@
 """The relay as a process: `verdikt mcp -- SERVER`, with servers and clients that misbehave."""
 
-import json
-import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -154,35 +151,6 @@ def test_a_relay_that_hangs_lets_nothing_through(relay: RelayProcess) -> None:
 
     assert relay.read()["result"]["isError"] is True
     assert relay.list_calls() == []
-
-
-def test_a_server_that_does_not_read_holds_up_its_calls_and_loses_none(relay: RelayProcess) -> None:
-    """More than its pipe holds is sent while it stands still; each call is decided, and answered when it goes on."""
-    pid = relay.process.pid
-    [server] = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
-    os.kill(server, signal.SIGSTOP)
-    padding = "x" * 3000
-    calls = [
-        {
-            "jsonrpc": "2.0",
-            "id": 1000 + number,
-            "method": "tools/call",
-            "params": {"name": name, "arguments": arguments},
-        }
-        for number in range(150)
-        for name, arguments in [("get_note", {"text": padding}) if number % 50 else ("frobnicate", {})]
-    ]
-    sender = threading.Thread(target=lambda: [relay.send(json.dumps(call).encode()) for call in calls])
-    sender.start()
-    time.sleep(0.5)
-    assert relay.list_calls() == []
-    os.kill(server, signal.SIGCONT)
-    answers = {answer["id"]: answer["result"] for answer in (relay.read() for _ in calls)}
-    sender.join(20)
-
-    assert answers.keys() == {call["id"] for call in calls}
-    assert [name for name, result in answers.items() if result.get("isError")] == [1000, 1050, 1100]
-    assert relay.list_calls() == ["get_note"] * 147
 
 
 def test_a_log_that_cannot_be_written_blocks_calls(start_relay: Callable[..., RelayProcess], tmp_path: Path) -> None:
