@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _HELP_FLAGS = frozenset(("--help", "--version", "--usage"))
 # Subcommands that run something the user wrote: a `delete` among its words is a name, not an order.
 _RUN_SUBCOMMANDS = frozenset("run exec test x start task".split())
-# Options that are read both ways one by one; more of them are read with a value all together only.
+# Options that are read both ways one by one; more of them are read with a value all together, and the first by itself.
 _MAX_SINGLE_READINGS = 3
 _NO_VALUES = frozenset(("false", "0", "no", "off", "f", "n", "$false"))
 """Values with which a flag is not set. `none` is left to the records: for some programs it is a value of its own."""
@@ -139,9 +139,10 @@ def _is_listed_order(effect: Effect, listed_commands: Iterable[str]) -> bool:
 
 
 def _list_readings(doubtful: list[Word]) -> Iterator[frozenset[int]]:
-    if len(doubtful) <= _MAX_SINGLE_READINGS:
-        for word in doubtful:
-            yield frozenset((id(word),))
+    # The first one may stand before the command, whose own options are read best as they stand.
+    singles = doubtful if len(doubtful) <= _MAX_SINGLE_READINGS else doubtful[:1]
+    for word in singles:
+        yield frozenset((id(word),))
     if len(doubtful) > 1:
         yield frozenset(map(id, doubtful))
 
