@@ -38,7 +38,7 @@ $(VENV)/installed-bench: $(VENV)/installed-test
 	touch $@
 
 # What an editable install compiled is out of date as soon as a record changes; tests compile it themselves.
-$(KNOWLEDGE)/_compiled.py: $(VENV)/installed $(KNOWLEDGE)/compiler.py $(wildcard $(KNOWLEDGE)/programs/*.toml)
+$(KNOWLEDGE)/_compiled.py: $(VENV)/installed $(KNOWLEDGE)/compiler.py $(wildcard $(KNOWLEDGE)/*.toml $(KNOWLEDGE)/programs/*.toml)
 	$(BIN)/python $(KNOWLEDGE)/compiler.py
 	touch $@
 

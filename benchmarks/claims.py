@@ -31,14 +31,10 @@ from verdikt.claims.model import (
     TOPICS,
     ClaimModel,
     FeatureReader,
-    SentenceClaim,
-    add_clause_topics,
-    drop_denied_change,
     load_model,
-    read_claims,
-    read_clauses,
     read_model,
 )
+from verdikt.claims.reader import SentenceClaim, add_clause_topics, drop_denied_change, read_claims, read_clauses
 from verdikt.claims.sentences import MarkedSentence
 from verdikt.claims.topics import refine_claims
 

@@ -5,9 +5,9 @@
 Direct and relayed calls take turns, so that both see the same machine, at 200 calls a second. A decision is in the log,
 synced to the disk, before the server gets the call, or, where the call only reads, before its result is passed on. A
 direct call and one `fsync` are measured in the same rounds. `cat` on both sides of the server is the relay that does
-nothing; a log in memory (`/dev/shm`), whose sync costs nothing, shows what the relay itself takes. The smallest client
-(one line out, one line in) shows the relay's cost best; a call through the client of the `mcp` SDK is what a program
-sees.
+nothing, and a `ping` is the message that the relay decodes, encodes and does not decide on; a log in memory
+(`/dev/shm`), whose sync costs nothing, shows what the relay itself takes. The smallest client (one line out, one line
+in) shows the relay's cost best; a call through the client of the `mcp` SDK is what a program sees.
 """
 
 import json
@@ -91,6 +91,12 @@ class LineClient:
         assert result["content"][0]["text"].startswith("Echo: "), result
         return seconds
 
+    def time_ping(self) -> float:
+        """Return how long a request takes that nothing is decided about."""
+        started = time.perf_counter()
+        self.request("ping", {})
+        return time.perf_counter() - started
+
     def get_memory_megabytes(self) -> float:
         """Return the resident memory of the process."""
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
@@ -129,11 +135,15 @@ class SyncProbe:
 def measure_rounds(clients: Mapping[str, LineClient], root: Path) -> dict[str, list[float]]:
     """Return the sorted times of the calls of each client, and of syncs, which all take turns."""
     probe = SyncProbe(root / "probe")
-    times: dict[str, list[float]] = {name: [] for name in (*clients, "sync")}
+    pings = {f"{name} ping": clients[name] for name in ("direct", "relayed")}
+    times: dict[str, list[float]] = {name: [] for name in (*clients, *pings, "sync")}
     for _ in range(CALLS):
         for name, client in clients.items():
             time.sleep(PAUSE_SECONDS)
             times[name].append(client.time_call("hello"))
+        for name, client in pings.items():
+            time.sleep(PAUSE_SECONDS)
+            times[name].append(client.time_ping())
         times["sync"].append(probe.time_sync())
     probe.close()
     return {name: sorted(seconds) for name, seconds in times.items()}
@@ -149,6 +159,7 @@ def report_rounds(times: Mapping[str, list[float]]) -> None:
         report(f"floor, {quantile}", floor / seconds["direct"])
         report(f"call / floor, {quantile}", seconds["relayed"] / floor)
         report(f"empty relay (`cat`), {quantile}", seconds["cat"] / seconds["direct"])
+        report(f"ping, {quantile}", seconds["relayed ping"] / seconds["direct ping"])
         if "in memory" in seconds:
             report(f"call, log in memory, {quantile}", seconds["in memory"] / seconds["direct"])
 

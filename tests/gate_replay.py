@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from verdikt.claims.model import read_claims
+from verdikt.claims.reader import read_claims
 from verdikt.evidence.gate import GateJudgement, GateState, judge_turn
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.model.entry import Entry

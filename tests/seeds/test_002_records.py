@@ -11,7 +11,7 @@ import pytest
 
 from tests.planted import fill_template
 from tests.scene import GREEN, Scene
-from verdikt.claims.model import read_claims
+from verdikt.claims.reader import read_claims
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.validator_registry import VALIDATORS
 from verdikt.ledger import evidence_records

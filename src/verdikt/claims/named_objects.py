@@ -3,7 +3,7 @@
 import re
 
 from verdikt.claims.sentences import URL
-from verdikt.claims.wording import has_wording
+from verdikt.claims.wording import find_wording, has_wording
 from verdikt.model.lazy_regex import compile_lazily
 
 _EXTENSIONS = (
@@ -112,6 +112,18 @@ def read_test_count(text: str) -> dict[str, str]:
     if number:
         return {"number": number.replace(",", "").replace(".", "")}
     return {"whole": "yes"} if has_wording("all_tests", text) else {}
+
+
+_NUMBERS = {"two": 2, "deux": 2, "dos": 2, "dois": 2, "three": 3}
+"""Numbers that may stand between `added` and `tests`, in words."""
+
+
+def read_added_test_count(text: str) -> int:
+    """Return how many tests a text says were added; 0 where it names no number right there."""
+    words = re.findall(r"\w+", find_wording("added_test", text).lower())
+    return next(
+        (int(word) if word.isdecimal() else _NUMBERS[word] for word in words if word.isdecimal() or word in _NUMBERS), 0
+    )
 
 
 _PACKAGE = compile_lazily(

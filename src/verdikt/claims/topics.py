@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from verdikt.claims.model import SentenceClaim
 from verdikt.claims.named_objects import find_directory_names, find_file_names
-from verdikt.claims.wording import has_wording
+from verdikt.claims.reader import CHECK_TOPICS, COMMAND_TOPICS, SentenceClaim
+from verdikt.claims.wording import find_wording, has_wording
 from verdikt.model.lazy_regex import compile_lazily
 
 _GOOD = r"[^.;,\n]{0,30}\b(?:clean|pass\w*|green|ok|happy|content|no (?:errors|issues|problems|warnings))\b"
@@ -50,7 +50,6 @@ _NOUN_USE = compile_lazily(
 """`an install section`, `the build script`: a thing that was written, not something that was done."""
 
 _TOPIC_STEMS = {name: name for name in ("install", "deploy", "release", "build", "push", "commit")}
-_REPORTED_TOPICS = frozenset({"commit", "push", "install", "deploy", "release"})
 _HISTORY_WORDS = ("commit", "tag", "merge", "new_branch", "stash")
 _CODE = compile_lazily(r"`[^`\n]*`")
 
@@ -61,7 +60,6 @@ _SMALL_TALK = compile_lazily(
     re.IGNORECASE,
 )
 _TICK = compile_lazily(r"(?:\[[xX]\]|✅|☑|✔️?)\s*$")
-_CHECK_TOPICS = frozenset({"tests", "build", "lint", "types"})
 
 
 def refine_claims(claims: Sequence[SentenceClaim], message: str = "") -> tuple[SentenceClaim, ...]:
@@ -102,7 +100,7 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     topics += [topic for topic, words in _ADDED_TOPICS if topic not in topics and words.search(claim.text)]
     # `merged feature into main`: what is reported is what a command did, not a change of the agent's own.
     is_report = (
-        _REPORTED_TOPICS & set(topics) and has_wording("command_report", claim.text) and not reports_change(claim.text)
+        COMMAND_TOPICS & set(topics) and has_wording("command_report", claim.text) and not reports_change(claim.text)
     )
     if "change" in topics and ("file_operation" in topics or is_report):
         topics.remove("change")
@@ -112,10 +110,17 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     # `the build is green` is about no test.
     if {"tests", "build"} <= set(topics) and has_wording("build", text) and not has_wording("test", text):
         topics.remove("tests")
-    # `changed it, untested` says nothing good about the tests that it names.
-    if has_wording("unverified", text) and not has_wording("passing", text):
-        topics = [topic for topic in topics if topic not in _CHECK_TOPICS]
+    # `changed it, untested` and `it fails without the change too` say nothing good about the tests that they name.
+    if (_reports_failure(text) or has_wording("unverified", text)) and not has_wording("passing", text):
+        topics = [topic for topic in topics if topic not in CHECK_TOPICS]
     return tuple(dict.fromkeys(topics)) or ("change",)
+
+
+def _reports_failure(text: str) -> bool:
+    """Return whether a sentence says that something fails, and not that nothing does."""
+    failing = find_wording("failing", text)
+    before = text[: text.index(failing)]
+    return bool(failing) and not has_wording("denied", before) and not re.search(r"\b0\b", before)
 
 
 def _mask_names(text: str, names: tuple[str, ...]) -> str:

@@ -167,6 +167,12 @@ WORDINGS: dict[str, tuple[Words | str, ...]] = {
             " without_running. without_testing. without_verifying."
         ),
     ),
+    "failing": (
+        Words(
+            "fail. fails. failing. fehlschl schlägt. schlagen. échou falla. fallan. falha. falham. падает падают"
+            " 失敗 失败 실패"
+        ),
+    ),
     "passing": (
         Words(
             "pass green. clean. compiles. builds. succe grün bestanden durch. réussi vert. verts. pasan. verde. verdes."
@@ -208,3 +214,9 @@ def _compile_wording(name: str) -> re.Pattern[str]:
 def has_wording(name: str, text: str) -> bool:
     """Return whether a text says, in one of the nine languages, what `WORDINGS` has under a name."""
     return bool(_compile_wording(name).search(text))
+
+
+def find_wording(name: str, text: str) -> str:
+    """Return the first words of a text that say it; empty where none do."""
+    match = _compile_wording(name).search(text)
+    return match[0] if match else ""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from posixpath import basename
 from typing import TYPE_CHECKING
 
 from verdikt.effects.armed_text import ShellClassifier, judge_text
 from verdikt.effects.code_loaders import Loader, find_loaders, make_armed_effect
 from verdikt.effects.code_sections import detect_file_language
+from verdikt.effects.invocation import SHELLS
 from verdikt.effects.local_imports import list_local_imports
+from verdikt.effects.runner_settings import SHELL
+from verdikt.knowledge import find_language
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
@@ -27,7 +31,11 @@ def add_armed_effects(
 ) -> None:
     """Add `code.armed` to commands that may load what the same text wrote: `cat > conftest.py <<E … E; pytest`."""
     root = resolver.project_root
-    armed_texts = {path: judge_text(path, text, resolver, classify_shell) for path, text in written_texts.items()}
+    languages = _find_run_languages(effects_by_command)
+    armed_texts = {
+        path: judge_text(path, text, resolver, classify_shell, program_language=languages.get(path, ""))
+        for path, text in written_texts.items()
+    }
     for effects in effects_by_command if any(armed_texts.values()) else ():
         for loader in find_loaders(effects):
             effects += [
@@ -41,6 +49,21 @@ def add_armed_effects(
                 for path, armed in armed_texts.items()
                 if armed is not None and loader.may_load(path, detect_file_language(path), root)
             ]
+
+
+def _find_run_languages(effects_by_command: list[list[Effect]]) -> dict[str, str]:
+    """Return the files that are run by name, maybe before they are written, and the languages of their programs.
+
+    `mkfifo p; sh p & cat x > p` waits for what the other command writes.
+    """
+    runs = [effect for effects in effects_by_command for effect in effects if effect.what == "code.run"]
+    return {
+        target.path: SHELL if name in SHELLS else find_language(name)
+        for effect in runs
+        for name in [basename(effect.by.partition(" ")[0])]
+        for target in effect.targets
+        if target.path
+    }
 
 
 def find_inline_imports(language: str, text: str, *, load_text: TextLoader, call: Invocation) -> list[Effect]:

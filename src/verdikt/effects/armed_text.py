@@ -130,14 +130,19 @@ def judge_text(
     resolver: TargetResolver,
     classify_shell: ShellClassifier,
     downloads: Collection[str] = (),
+    *,
+    program_language: str = "",
 ) -> ArmedText | None:
     """Return what arms the text of a file; None for text that is harmless, unknown, or no program.
 
-    `downloads` are files from foreign hosts that the session has not read. Where the reader of its language finds
-    nothing, the text is read by the words that meet in it.
+    `program_language` is that of the program which runs a file whose name says nothing. `downloads` are files from
+    foreign hosts that the session has not read. Where the reader of its language finds nothing, the text is read by the
+    words that meet in it.
     """
     text = text[:MAX_JUDGED_LENGTH]
     sections = find_code_sections(path, text)
+    if not sections and program_language:
+        sections = [CodeSection(program_language, text)]
     for section in sections:
         if not _may_arm(section):
             continue
@@ -233,9 +238,10 @@ def _derive_secret_sends(effects: Sequence[Effect]) -> Iterator[Effect]:
 
 def is_arming(effect: Effect, project_root: str, section: CodeSection | None = None) -> bool:
     """Return whether an effect arms the text that has it."""
-    if not effect.certain:
-        return False
     what = effect.what
+    if not effect.certain:
+        # What a pattern selects of a home: at least one file is there, or the command would not have been written.
+        return what.startswith(_LOSS_PREFIXES) and not effect.recoverable and any(map(_is_selection, effect.targets))
     if section is not None and section.language == IMAGE:
         # It runs apart from the machine, with what was copied into the image: only what leaves can do harm.
         return what.startswith(_LEAVING_PREFIXES)
@@ -255,6 +261,11 @@ def is_arming(effect: Effect, project_root: str, section: CodeSection | None = N
     if what in _CONTENT_EFFECTS:
         return any(target.path.startswith(_MACHINE_DIRECTORIES) for target in effect.targets)
     return False
+
+
+def _is_selection(target: Target) -> bool:
+    """Return whether a pattern selects the target in a home or on the machine: `find ~ -name '*.key'`."""
+    return "*" in target.path and target.zone in (Zone.HOME, Zone.SYSTEM, Zone.SECRET)
 
 
 def _is_precious(target: Target, project_root: str) -> bool:

@@ -11,7 +11,7 @@ MAX_NAMES = 8
 """Number of files that are remembered of one archive."""
 
 _SOURCE_EFFECTS = ("fs.read", "fs.move", "fs.list")
-_DESTINATION_EFFECTS = ("fs.write", "fs.overwrite", "fs.link")
+_DESTINATION_EFFECTS = ("fs.write", "fs.overwrite", "fs.link", "fs.install")
 _ARCHIVE_ENDINGS = (".tar", ".tgz", ".gz", ".bz2", ".xz", ".zst", ".zip", ".7z", ".jar", ".whl", ".bundle", ".cpio")
 
 

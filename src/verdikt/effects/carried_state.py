@@ -20,15 +20,17 @@ from verdikt.shell.command import Word
 
 if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
+    from verdikt.shell.command import Command
 
 SECRET_SOURCES = ("cred.read", "fs.move", "env.read.all")
 """Effects without which a command puts no secret anywhere."""
-_CONTENT_EFFECTS = ("fs.write", "fs.overwrite", "fs.append", "fs.link", "fs.link.out")
+_CONTENT_EFFECTS = ("fs.write", "fs.overwrite", "fs.append", "fs.link", "fs.link.out", "fs.install")
 _LOSS_EFFECTS = DELETE_EFFECTS | {"fs.truncate", "fs.overwrite"}
 _COMPRESSORS = find_role("compressor")
 _CODE_RUNNERS = find_role("code_runner")
 _COMPRESSED_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".br", ".7z", ".zip", ".gpg", ".asc", ".enc", ".age")
 _OUTPUT_OPTION = compile_lazily(r"\s(?:-o|--output)[ =](\S+)")
+_SYMBOLIC_OPTION = compile_lazily(r"-[a-z]*s|--symbolic$")
 _HOME_ZONES = (Zone.HOME, Zone.SECRET, Zone.PERSIST, Zone.GUARD)
 _LOST_STATES = ("untracked", "modified")
 
@@ -39,12 +41,22 @@ def find_secret_destinations(effects: Sequence[Effect], resolver: TargetResolver
     if not destinations or not (is_fed or any(_takes_secret(effect, resolver) for effect in effects)):
         return []
     copies = [target for target in destinations if target.zone is not Zone.SECRET]
-    if basename(effects[0].by.partition(" ")[0]) in _COMPRESSORS:
-        # They write beside the file that they are given, with an ending of their own.
+    if _is_compressor(effects[0]):
         copies += [t._replace(text=t.text + e, path=t.path + e) for t in destinations for e in _COMPRESSED_ENDINGS]
         named = [resolver.resolve_path(Word(match[1])) for match in _OUTPUT_OPTION.finditer(effects[0].by)]
         copies += [target for target in named if target.path]
     return copies
+
+
+def _is_compressor(effect: Effect) -> bool:
+    """Return whether a program writes beside the file that it is given, with an ending of its own."""
+    return basename(effect.by.partition(" ")[0]) in _COMPRESSORS
+
+
+def _list_compressed_names(path: str) -> list[str]:
+    """Return what a file may be called after a program has packed or unpacked it."""
+    plain, dot, ending = path.rpartition(".")
+    return [plain] if f"{dot}{ending}" in _COMPRESSED_ENDINGS else [path + ending for ending in _COMPRESSED_ENDINGS]
 
 
 def _takes_secret(effect: Effect, resolver: TargetResolver) -> bool:
@@ -72,11 +84,13 @@ def find_moved_work(
         return {}
     destinations = [t.path for effect in effects if effect.what in _CONTENT_EFFECTS for t in effect.targets if t.path]
     moved: dict[str, str] = {}
+    packs = _is_compressor(effects[0])
     for source in sources:
         origin = remembered.get(source.path) or (source.path if is_uncommitted_work(source.path, resolver) else "")
         if origin:
             named = [path for path in destinations if basename(path) == basename(source.path)]
-            moved |= dict.fromkeys(named or destinations, origin)
+            places = _list_compressed_names(source.path) if packs else named or destinations
+            moved |= dict.fromkeys(places, origin)
     return moved
 
 
@@ -112,6 +126,38 @@ def _find_lost_work(target: Target, moved: Mapping[str, str]) -> Target | None:
         is_met = pattern is not None and pattern.can_meet(place)
         if is_met or is_within(place, path) or is_within(path, place):
             return target._replace(zone=Zone.PROJECT, state="untracked")
+    return None
+
+
+def find_links(command: Command, effects: Sequence[Effect], resolver: TargetResolver) -> dict[str, str]:
+    """Return the links that a command makes: their path → the path that they lead to."""
+    places = [t.path for effect in effects if effect.what.startswith("fs.link") for t in effect.targets if t.path]
+    operands = [word.text for word in command.argv[1:] if word.text[:1] != "-" and word.is_known]
+    if len(places) != 1 or len(operands) != 2:
+        return {}
+    # A hard link has no path of its own, and a symbolic one counts from its directory.
+    is_symbolic = any(_SYMBOLIC_OPTION.match(word.text) for word in command.argv[1:])
+    origin = f"{dirname(places[0])}/{operands[0]}" if is_symbolic and operands[0][:1] != "/" else operands[0]
+    return {places[0]: resolver.to_absolute(origin, command.cwd)}
+
+
+def follow_links(effects: list[Effect], links: Mapping[str, str], resolver: TargetResolver) -> None:
+    """Let the loss of what a link leads to count where it lies; the link itself may go."""
+    for position, effect in enumerate(effects):
+        if effect.what in _LOSS_EFFECTS:
+            targets = tuple(_find_linked_target(effect.what, t, links, resolver) or t for t in effect.targets)
+            if targets != effect.targets:
+                note = "a link leads there"
+                effects[position] = effect._replace(targets=targets, recoverable=False, note=note)
+
+
+def _find_linked_target(what: str, target: Target, links: Mapping[str, str], resolver: TargetResolver) -> Target | None:
+    for link, origin in links.items():
+        is_content = target.path.startswith(f"{link}/") or target.text.endswith("/")
+        if target.path == link and what in DELETE_EFFECTS and not is_content:
+            continue
+        if is_within(target.path, link) and is_uncommitted_work(origin, resolver):
+            return target._replace(path=origin + target.path[len(link) :], zone=Zone.PROJECT, state="untracked")
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from json import dumps
 from typing import TYPE_CHECKING, Any
 
 from verdikt.effects.carried_state import mark_lost_work
@@ -64,10 +65,27 @@ def classify(
     if action.kind is ActionKind.BASH:
         effects = _classify_powershell(extract_command_text(action), resolver)
     else:
+        if not (manifest or facts.secret_copies or facts.moved_work) and (text := _render_service_call(action)):
+            return _CACHE.get_or_compute(text, facts, lambda: _classify_tool_call(action, resolver))
         effects = [*classify_tool(action, resolver, manifest)]
         if moved := facts.moved_work:
             mark_lost_work(effects, moved)
     return Effects(_deduplicate_effects(effects or [_NO_EFFECT]))
+
+
+def _classify_tool_call(action: Action, resolver: TargetResolver) -> Effects:
+    return Effects(_deduplicate_effects([*classify_tool(action, resolver, None)] or [_NO_EFFECT]))
+
+
+def _render_service_call(action: Action) -> str:
+    """Return all of a service's call that its effects depend on, as a text that no shell command is; else nothing."""
+    if action.kind not in _SERVICE_KINDS or type(action.payload) is not dict:
+        return ""
+    try:
+        text = dumps((action.kind, action.host, action.tool, action.payload, action.hints))
+    except (TypeError, ValueError, RecursionError):
+        return ""
+    return f"\0{text}"
 
 
 def classify_shell_text(text: str, facts: Facts, programs: ProgramLayer | None = None) -> Effects:

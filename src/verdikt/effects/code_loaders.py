@@ -87,6 +87,8 @@ class Loader(NamedTuple):
         if self.only_hooks:
             is_hook = path.startswith(project_root + "/") and _HOOK_FILE.search(path) is not None
             return is_hook or any(path == place or path.startswith(place + "/") for place in self.git_programs)
+        if any(target.path == path for target in self.effect.targets):
+            return True  # it is named, whatever its language
         if language == WORKFLOW and (self.languages is None or WORKFLOW not in self.languages):
             return False  # what runs at a forge says nothing of a command here
         if self.languages is not None and language not in self.languages and "/node_modules/" not in path:

@@ -20,9 +20,9 @@ from verdikt.effects.runner_settings import (
     read_process_records,
     read_recipes,
     read_string_calls,
-    read_task_calls,
     read_xml,
 )
+from verdikt.effects.template_fields import fill_fields
 from verdikt.effects.workflow_sections import WORKFLOW, is_workflow, read_workflow
 from verdikt.knowledge import find_language, find_role, find_suffix_program
 from verdikt.model.lazy_regex import compile_lazily
@@ -96,7 +96,7 @@ _LANGUAGE_BY_NAME = {
     **dict.fromkeys(("Rakefile", "Gemfile", "Guardfile", "Vagrantfile", "Fastfile", "Podfile", "Dangerfile"), "ruby"),
     **dict.fromkeys(("SConstruct", "SConscript", "wscript", "Snakefile"), "python"),
     **dict.fromkeys(("Jakefile", ".pnp.cjs", ".pnpmfile.cjs"), "node"),
-    **dict.fromkeys((".envrc", "configure", "gradlew", "mvnw"), SHELL),
+    **dict.fromkeys((".envrc", "configure", *find_role("project_wrapper")), SHELL),
     **dict.fromkeys((".Rprofile", "Rprofile.site"), "r"),
     **dict.fromkeys(("pom.xml", "build.xml"), "xml"),
     "composer.json": "php_package",
@@ -115,8 +115,6 @@ _SHELL_NAMES = find_role("shell")
 _COMMAND_KEY = compile_lazily(
     r"(?m)^[\s-]*[\"']?(?:cmds?|commands?|scripts?|run|exec|shell|entry)[\"']?\s*(?::(?=\s|$)|=)"
 )
-_VARIABLE_FIELD = compile_lazily(r"(?<!\$)\{env:(\w+)(?::[^{}]*)?\}")
-"""A variable of the environment in the settings of tox and hatch."""
 _DATA_PLACE = compile_lazily(
     r"/(?:tests?|cases|specs?|docs?|examples?|samples?|data|templates?|inventory|roles|playbooks)/"
 )
@@ -216,13 +214,11 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
     if language in ("package", "php_package"):
         return _read_package(path, text, every=language == "php_package")
     if language == "settings":
-        return read_all_settings(path, _VARIABLE_FIELD.sub(r"${\1}", text))
+        return read_all_settings(path, fill_fields(text))
     if (read_sections := _READERS.get(language)) is not None:
         return read_sections(text)
     sections = [CodeSection(language, blank_comments(language, text))]
-    if language == "python":
-        sections += read_task_calls(text)
-    else:
+    if language != "python":
         sections += read_string_calls(language, sections[0].text)
     if language == "node" and "args" in text:
         sections += read_process_records(sections[0].text)

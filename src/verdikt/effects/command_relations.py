@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from verdikt.effects.carried_state import (
     SECRET_SOURCES,
+    find_links,
     find_moved_work,
     find_secret_destinations,
+    follow_links,
     look_up_overwritten,
     make_copy_effect,
     mark_lost_work,
@@ -34,6 +36,7 @@ from verdikt.effects.rewritten_files import TREE_CHANGERS, downgrade_rewrites, m
 from verdikt.effects.secret_sends import (
     SECRET_FILE_PROGRAMS,
     derive_key_variable_sends,
+    drop_loaded_reads,
     handles_secret_files,
     trace_secret_files,
 )
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
 
 _RELATED_PREFIXES = (*SECRET_SOURCES, "fs.overwrite", *OUTGOING_PREFIXES)
 """Effects that say something about each other, or about what the session did before."""
-_RELATED_EFFECTS = ("cred.read", "fs.move", "proc.spawn")
+_RELATED_EFFECTS = ("cred.read", "fs.link", "fs.move", "proc.spawn")
 _ZONE_PREFIXES = ("fs.", "disk.", "cred.", "env.")
 """Effects that can mean more where they fall, or that take a secret somewhere."""
 
@@ -135,6 +138,14 @@ class CommandRelations:
                 mark_lost_work(effects, moved)
             moved |= find_moved_work(effects, self._resolver, moved)
 
+    def _follow_links(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
+        """Let losses behind a link that this text makes count where they fall: `ln -s $PWD/notes n; rm -rf n/`."""
+        links: dict[str, str] = {}
+        for command, effects in zip(commands, effects_by_command, strict=True):
+            if links:
+                follow_links(effects, links, self._resolver)
+            links |= find_links(command, effects, self._resolver)
+
     def _relate_commands(self, text: str, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Apply everything that one command changes about the effects of another."""
         names = {effect.what for effects in effects_by_command for effect in effects if _concerns_others(effect.what)}
@@ -147,12 +158,13 @@ class CommandRelations:
                     effects.extend(derive_key_variable_sends(command, effects))
         if _may_handle_secret_files(commands):
             trace_secret_files(commands, effects_by_command, self._resolver)
+        if "cred.read" in names:
+            drop_loaded_reads(commands, effects_by_command, self._resolver)
         if "fs.overwrite" in names:
             self._follow_overwrites(commands, effects_by_command)
         if _may_discard_changes(commands):
             mark_discarded_changes(commands, effects_by_command)
-        if "fs.move" in names or self._resolver.facts.moved_work:
-            self._follow_moved_work(effects_by_command)
+        self._follow_places(names, commands, effects_by_command)
         if "proc.spawn" in names:
             mark_endless_spawns(text, commands, effects_by_command)
         if not names.isdisjoint(DELETE_EFFECTS) and _names_absent_path(effects_by_command):
@@ -161,6 +173,15 @@ class CommandRelations:
             downgrade_own_ref_deletes(commands, effects_by_command)
         if not names.isdisjoint(REPLACE_EFFECTS):
             downgrade_conditional_writes(text, commands, effects_by_command, self._resolver)
+
+    def _follow_places(
+        self, names: Collection[str], commands: Sequence[Command], effects_by_command: list[list[Effect]]
+    ) -> None:
+        """Let losses count where links and moves of this text, or earlier moves of the session, lead."""
+        if "fs.link" in names:
+            self._follow_links(commands, effects_by_command)
+        if "fs.move" in names or self._resolver.facts.moved_work:
+            self._follow_moved_work(effects_by_command)
 
     def _follow_overwrites(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         for effects in effects_by_command:

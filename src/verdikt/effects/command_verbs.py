@@ -40,7 +40,7 @@ WRITE_VERBS = _words(
 DELETE_VERBS = _words(
     "delete del rm remove destroy terminate purge drop erase wipe rb rmdir teardown nuke flush empty clear uninstall "
     "undeploy unpublish prune deprovision decommission obliterate shred leave forget expunge trash truncate "
-    "removeall deleteall destroyall dismantle unregister removenode clean cleanup gc expire yank discard abandon"
+    "removeall deleteall destroyall dismantle unregister removenode clean cleanup gc expire yank discard abandon unmap"
 )
 # The strictest kind wins where a verb is in several lists.
 _VERB_KINDS = (
@@ -113,7 +113,7 @@ _SWITCHED_ON = _words("on enable enabled activate start begin true 1")
 
 def takes_offline(texts: list[str]) -> bool:
     """Return whether words order an application into maintenance: `maintenance:on`, `maintenance-mode activate`."""
-    tokens = [token for text in texts[:5] for token in split_tokens(text.lstrip("-"))]
+    tokens = [token.rstrip("!()") for text in texts[:5] for token in split_tokens(text.lstrip("-"))]
     return "maintenance" in tokens and not _SWITCHED_ON.isdisjoint(tokens[tokens.index("maintenance") + 1 :])
 
 
@@ -136,10 +136,11 @@ def has_destroy_verb(texts: list[str]) -> bool:
     if _DRY_RUN_FLAGS & set(texts):
         return False
     operands = [text for text in texts if not text.startswith("-")][:3]
-    # A word with one of `./=@` is a file, a setting or an address, whatever verb its name begins with.
+    # A word with one of `./=@` is a file, a setting or an address, whatever verb its name begins with; a text with
+    # blanks is a message.
     has_verb = any(
         split_tokens(text)[:1]
-        and not (set("./=@") & set(text))
+        and not (set("./=@ ") & set(text))
         and (split_tokens(text)[0] in _DESTROY_VERBS or (":" in text and split_tokens(text)[-1] in _DESTROY_VERBS))
         for text in operands
     )

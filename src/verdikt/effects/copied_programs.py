@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 COPIED_PROGRAMS_KEY = value_key("trail", "programs")
 """Path of a copy → path of the program."""
 _MAX_COPIES = 12
-_PLACING_EFFECTS = ("fs.write", "fs.overwrite", "fs.link", "fs.link.out")
+_PLACING_EFFECTS = ("fs.write", "fs.overwrite", "fs.link", "fs.link.out", "fs.install")
 
 
 def note_copied_programs(effects: Effects, facts: Facts) -> dict[str, Any]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _LOOKUP_PROGRAMS = find_role("name_lookup")
 _VARIABLE_READERS = find_role("variable_reader")
+_VARIABLE_EXPORTERS = find_role("variable_exporter")
 _VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)")
 OUTGOING_PREFIXES = (
     "net.send",
@@ -108,10 +109,21 @@ def _is_passed_to_login(command: Command, commands: Sequence[Command]) -> bool:
         return True
     token_hosts = _list_token_hosts(command.name)
     if command.feeds is not None and command.feeds < len(commands) and token_hosts:
-        return _requests_only(commands[command.feeds], token_hosts)
+        receiver = commands[command.feeds]
+        if names := _list_set_variables(receiver):
+            users = [each for each in commands[command.feeds + 1 :] if uses_variables(each, names)]
+            return bool(users) and all(_requests_only(user, token_hosts) for user in users)
+        return _requests_only(receiver, token_hosts)
     if command.pipe_to is None or not 0 <= command.pipe_to < len(commands):
         return False
     return any(word.text in ("--password-stdin", "--with-token") for word in commands[command.pipe_to].argv)
+
+
+def _list_set_variables(command: Command) -> set[str]:
+    """Return the variables that a command does nothing but set: `T=…`, `export T=…`."""
+    if command.name in _VARIABLE_EXPORTERS:
+        return {word.raw.partition("=")[0] for word in command.argv[1:] if "=" in word.raw}
+    return set() if command.argv else {name for name, _ in command.assignments}
 
 
 def _list_token_hosts(name: str) -> list[str]:
@@ -160,7 +172,10 @@ def _derive_secret_sends(
         effects.append(derive_effect("cred.send", send, send.targets, note="the whole environment"))
     elif taint.environment[index] or (not is_substituted and any(taint.environment[i] for i in feeders)):
         # The whole environment holds the secrets too; a part of it may be harmless.
-        partial = not _is_whole_environment([commands[i] for i in [*feeders, *upstream]])
+        sources = [*feeders, *upstream]
+        partial = not _is_whole_environment([commands[i] for i in sources])
+        # What a filter picks by the names of secrets is all that matters of it.
+        partial = partial and not _has_effect(sources, effects_by_command, "env.read.secret")
         effects.append(derive_effect("cred.send", send, send.targets, possible=partial, note="the environment"))
     return effects
 

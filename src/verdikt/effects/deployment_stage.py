@@ -22,8 +22,9 @@ _TEST_OPTIONS = "--env --environment --settings"
 _STAGE_VARIABLES = ("ENV", "ENVIRONMENT", "SETTINGS_MODULE")
 _PROTECTION_SWITCHES = ("DISABLE_DATABASE_ENVIRONMENT_CHECK",)
 """Variables that only a live database needs: they switch its protection off."""
-_ADDRESS_VARIABLES = ("URL", "DSN", "URI")
+_ADDRESS_VARIABLES = ("URL", "DSN", "URI", "_CONN")
 _FILE_SETTERS = find_role("variable_file_loader")
+_VARIABLE_EXPORTERS = find_role("variable_exporter")
 _FILE_OPTIONS = ("-e", "-f", "--env-file", "--file")
 _MAX_SETTER_WORDS = 8
 _CHANGING_WORDS = frozenset(
@@ -123,6 +124,20 @@ def _iter_values(call: Invocation, name_endings: tuple[str, ...]) -> Iterator[st
         yield from (value.text for name, value in setter.assignments if name.endswith(name_endings))
         if setter.name in _FILE_SETTERS:
             yield from (text for name, text in _read_variable_file(call, setter) if name.endswith(name_endings))
+    own_names = {name for name, _ in command.assignments}
+    exports = _list_sure_exports(call)
+    yield from (value for name, value in exports.items() if name.endswith(name_endings) and name not in own_names)
+
+
+def _list_sure_exports(call: Invocation) -> dict[str, str]:
+    """Return the variables that earlier commands have surely exported to this one."""
+    command, exports = call.command, dict[str, str]()
+    for other in find_preceding(command, call.commands):
+        is_sure = not other.conditional and other.host == command.host and other.via == command.via[: len(other.via)]
+        if other.name in _VARIABLE_EXPORTERS and is_sure:
+            pairs = (word.text.partition("=") for word in other.argv[1:] if word.is_known)
+            exports.update({name: value for name, equals, value in pairs if equals})
+    return exports
 
 
 def _read_variable_file(call: Invocation, setter: Command) -> Iterator[tuple[str, str]]:

@@ -2,65 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from posixpath import basename, join, normpath
 from typing import TYPE_CHECKING, Any
 
+from verdikt.effects.any_language.masking import may_be_loaded
+from verdikt.effects.code_sections import detect_file_language
+from verdikt.effects.host import parse_host
 from verdikt.effects.secret_sends import is_listed_host
 from verdikt.effects.zone_effects import derive_effect
+from verdikt.knowledge import find_role_words
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.session_state import value_key
 
 if TYPE_CHECKING:
+    from verdikt.effects.code_loaders import Loader
     from verdikt.model.effect import Effect, Effects
     from verdikt.model.facts import Facts
 
 DOWNLOADS_KEY = value_key("trail", "downloads")
 """Files from hosts that ordinary work does not talk to: path → host, seq. The path of a directory that one was
-unpacked in ends with a slash."""
+unpacked in ends with a slash, and where only a pattern of names is known, the path has it."""
 _MAX_DOWNLOADS = 24
-_SAVES = ("fs.write", "fs.overwrite")
+_SAVES = ("fs.write", "fs.overwrite", "fs.append")
 _UPLOAD_DOMAINS = ("raw.githubusercontent.com", "gist.githubusercontent.com", "storage.googleapis.com")
 """Listed domains from which comes what any account may have put there."""
 _UNPACKING_NOTE = "unpacks an archive"
 _ARCHIVE_FILE = compile_lazily(r"\.(?:tar|t?gz|tgz|zip|bz2|xz|zst)\b")
 _TOOL_PREFIX = "mcp__"
-_RUNS = ("code.run", "code.build", "pkg.install")
+_RUNS = ("code.run", "code.build", "pkg.install", "unknown.program")
 _FETCHES = ("net.fetch", "git.fetch")
 _ADDRESS_NAME = compile_lazily(r"://[^\s?#]*/([\w.-]+)(?=[\s?#]|$)")
+_REMOTE_NAME = compile_lazily(r"\s[\w.@-]+:(?:[^\s:]*/)?([\w.-]+)(?=\s|$)")
+"""The name of a file of another machine: `scp host:x/a.sh .`."""
+_NAMED_BY_ADDRESS = frozenset(name for name, options in find_role_words("download_name").items() if "*" in options)
+"""Programs that save what they download under the name in its address."""
+_FORGE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org")
+"""Listed hosts at which any account may keep a repository."""
+_ACCOUNT = compile_lazily(r"(?:^|[:/])([\w.-]+)/[\w.-]+?(?:\.git)?/?$")
+_PROGRAM_FILE = compile_lazily(r"(?i)\.(?:exe|dll|msi|so|dylib|jar|class|wasm|bin|run|elf|com|appimage|pyc)$")
+_NO_PROGRAMS = ("", "settings")
+_SERVED_PLACES = compile_lazily(
+    r"/(?:vendor|third_party|static|public|assets|www|node_modules|fixtures?|testdata|data)/"
+)
+"""Places of a project whose files browsers or tests read, and no build runs."""
 _ENTERED = compile_lazily(r"(?:\b(?:cd|pushd)|\s-C)\s+([^\s;&|]+)")
 
 
-def find_unread_runs(effects: Effects, facts: Facts, text: str) -> list[Effect]:
-    """Return `code.unknown` for each file among those that are run that the session downloaded and has not read.
+def find_unread_runs(effects: Effects, facts: Facts, text: str, loaders: Sequence[Loader]) -> list[Effect]:
+    """Return `code.unknown.download` for each file that is run or loaded, was downloaded and was not read since.
 
     `text` is that of the command, which may enter a directory before.
     """
     runs = [effect for effect in effects.items if effect.what in _RUNS]
-    downloads = facts.recall(DOWNLOADS_KEY) if runs else None
-    if not isinstance(downloads, Mapping):
+    remembered = facts.recall(DOWNLOADS_KEY) if runs or loaders else None
+    if not isinstance(remembered, Mapping):
         return []
-    places = [normpath(join(facts.cwd, path)) for path in _ENTERED.findall(text)]
-    entered = tuple(Target(path, "path", path, Zone.TEMP) for path in places)
-    return [
-        derive_effect(
-            "code.unknown", effect, (target,), note=f"downloaded from {row[0]} at #{row[1]} and not read since"
-        )
-        for effect in runs
-        for target in effect.targets or entered
-        for place in (
-            [target.path] if target.path else [normpath(join(at, target.text)) for at in (facts.cwd, *places)]
-        )
-        if (row := _find_download(place, downloads))
-    ]
+    downloads = {**remembered, **dict(_carry_downloads(effects, remembered, facts))}
+    directories = [facts.cwd, *(normpath(join(facts.cwd, path)) for path in _ENTERED.findall(text))]
+    found: dict[tuple[str, str], Effect] = {}
+    for effect in runs:
+        for place in _list_run_places(effect, directories):
+            if row := _find_download(place, downloads):
+                found.setdefault((effect.by, row[0]), _make_unread(effect, place, row, facts))
+    for path, row in downloads.items():
+        loader = _find_loader(path, loaders, facts, text) if row and not found else None
+        if loader is not None:
+            found[loader.effect.by, row[0]] = _make_unread(loader.effect, path, row, facts)
+    return list(found.values())
+
+
+def _make_unread(effect: Effect, path: str, row: Sequence[Any], facts: Facts) -> Effect:
+    shown = path.removeprefix(facts.project_root + "/")
+    note = f"downloaded from {row[0]} at #{row[1]} and not read since"
+    return derive_effect("code.unknown.download", effect, (Target(shown, "path", path, Zone.TEMP),), note=note)
+
+
+def _list_run_places(effect: Effect, directories: Sequence[str]) -> list[str]:
+    """Return the files that a command runs, and for a build without a named file the places where it may lie."""
+    paths = [target.path for target in effect.targets if target.path]
+    if paths and effect.what != "unknown.program":
+        # `java -javaagent:lib/a.jar -jar app.jar`
+        parts = [part for word in effect.by.split() for part in re.split(r"[:=,]", word) if _PROGRAM_FILE.search(part)]
+        return [*paths, *(normpath(join(at, part)) for at in directories for part in parts)]
+    words = [word.partition("=")[2] or word for word in effect.by.split() if word[:1] != "-" or "=" in word]
+    if effect.what == "unknown.program":
+        # What an unknown program does with data is unknown; with a program it mostly runs it: `wine a.exe`.
+        words = [word for word in words[1:] if _may_be_program(word)]
+    else:
+        # Of a build, a directory or what it is built by: `make -C vendor/x`, `--manifest-path x/Cargo.toml`.
+        is_build = effect.what != "code.run"
+        words = [word for word in words if is_build or "." not in basename(word) or _may_be_program(word)]
+        words += [target.text for target in effect.targets]
+    places = [normpath(join(at, word)) for at in directories for word in words]
+    return places if effect.what == "unknown.program" else [*places, *directories[1:]]
+
+
+def _may_be_program(name: str) -> bool:
+    return bool(_PROGRAM_FILE.search(name)) or detect_file_language(name) not in _NO_PROGRAMS
+
+
+def _find_loader(path: str, loaders: Sequence[Loader], facts: Facts, text: str) -> Loader | None:
+    """Return the command that may load a downloaded file of the project without naming it: `conftest.py`."""
+    root = facts.project_root
+    language = detect_file_language(path)
+    if path[-1:] == "/" or language in _NO_PROGRAMS or not path.startswith(f"{root}/"):
+        return None
+    if _SERVED_PLACES.search(path[len(root) :]) or not may_be_loaded(path):
+        return None
+    return next((each for each in loaders if each.languages and each.may_load(path, language, root, text)), None)
 
 
 def _find_download(path: str, downloads: Mapping[str, Any]) -> Any:
     """Return the row of a downloaded file, or of the archive that a file came out of; empty for any other."""
     if path in downloads:
         return downloads[path]
-    return next((row for place, row in downloads.items() if place[-1:] == "/" and f"{path}/".startswith(place)), ())
+    for place, row in downloads.items():
+        if (place[-1:] == "/" and f"{path}/".startswith(place)) or ("*" in place and fnmatchcase(path, place)):
+            return row
+    return ()
 
 
 def note_downloads(effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:
@@ -71,12 +134,19 @@ def note_downloads(effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:
         if effect.what == "fs.read" and downloads:
             for target in effect.targets:
                 downloads.pop(target.path, None)
-    for path, name in _iter_downloads(effects, facts.cwd, facts.project_root):
+                if may_be_loaded(target.path) or _PROGRAM_FILE.search(target.path):
+                    # Of a tree, a file by which it is built or run.
+                    downloads = {path: row for path, row in downloads.items() if not _is_below(target.path, path)}
+    for path, name in _iter_downloads(effects, facts):
         downloads.pop(path, None)
         downloads[path] = [name[:100], seq]
     downloads |= _carry_downloads(effects, downloads, facts) if downloads else {}
     downloads = dict(list(downloads.items())[-_MAX_DOWNLOADS:])
     return {DOWNLOADS_KEY: downloads or None} if downloads != (before or {}) else {}
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return directory[-1:] == "/" and path.startswith(directory)
 
 
 def _carry_downloads(effects: Effects, downloads: Mapping[str, Any], facts: Facts) -> Iterator[tuple[str, Any]]:
@@ -102,31 +172,72 @@ def _carry_downloads(effects: Effects, downloads: Mapping[str, Any], facts: Fact
                 yield f"{place}/", rows[names[0]]
 
 
-def _iter_downloads(effects: Effects, cwd: str, root: str) -> Iterator[tuple[str, str]]:
+def _iter_downloads(effects: Effects, facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield the files and directories that one command both fetches and writes, with the host that they come from."""
-    hosts = {effect.by: name for effect in effects.items if (name := _find_foreign_host(effect))}
+    hosts = {effect.by: name for effect in effects.items if (name := _find_foreign_host(effect, facts))}
+    saving = {effect.by for effect in effects.items if effect.what in _SAVES} if hosts else set()
+    cloning = {effect.by for effect in effects.items if effect.what == "git.fetch"} if hosts else set()
     for effect in effects.items if hosts else ():
         host = hosts.get(effect.by, "")
-        names = _ADDRESS_NAME.findall(effect.by) if host else []
+        names = _list_remote_names(effect.by) if host else []
         if not host and effect.note.startswith(_UNPACKING_NOTE) and not _ARCHIVE_FILE.search(effect.by):
             # `curl … | tar -xz -C /tmp`
             places = [target.path.rstrip("/") for target in effect.targets if target.path]
-            yield from ((f"{place}/", next(iter(hosts.values()))) for place in places if place != root)
+            yield from ((f"{place}/", next(iter(hosts.values()))) for place in places if place != facts.project_root)
         # A connected tool that is given an address and a file saves the one in the other, whatever its verb says.
-        is_saved = effect.what in _SAVES or (effect.what == "fs.read" and effect.by.startswith(_TOOL_PREFIX))
+        is_saved = (effect.what in _SAVES and effect.by not in cloning) or (
+            effect.what == "fs.read" and effect.by.startswith(_TOOL_PREFIX)
+        )
         for path in [target.path.rstrip("/") for target in effect.targets if target.path and is_saved and host]:
             # Into a directory, `wget -P /tmp`, it gets the name that the address ends with.
-            is_directory = "." not in basename(path)
+            is_directory = "." not in basename(path) or path == facts.cwd
             yield from ((place, host) for place in (path, *(f"{path}/{name}" for name in names if is_directory)))
+            if is_directory and not names and path != facts.project_root:
+                yield f"{path}/", host
+        if (
+            effect.what == "net.fetch"
+            and host
+            and effect.by not in saving
+            and effect.by.partition(" ")[0] in _NAMED_BY_ADDRESS
+        ):
+            yield from ((join(facts.cwd, name), host) for name in names)
         if effect.what == "git.fetch" and host:
-            given = [word for word in effect.by.partition("://")[2].split()[1:] if word[:1] != "-"]
-            place = join(cwd, (given or names or [""])[0].removesuffix(".git"))
-            yield f"{normpath(place)}/", host
+            yield f"{_find_clone(effect.by, facts.cwd)}/", host
 
 
-def _find_foreign_host(effect: Effect) -> str:
+def _list_remote_names(words: str) -> list[str]:
+    """Return the names of the files in the addresses of a command; none for the content of a directory."""
+    return [*_ADDRESS_NAME.findall(words), *_REMOTE_NAME.findall(words)]
+
+
+def _find_clone(words: str, cwd: str) -> str:
+    """Return the directory that a clone makes: the word after the address, or the name that the address ends with."""
+    given = [word for word in words.split() if word[:1] != "-"]
+    place = next((at for at, word in enumerate(given) if "/" in word and at > 1), len(given) - 1)
+    named = given[place + 1 :] or [basename(given[place].rstrip("/")).removesuffix(".git")]
+    return normpath(join(cwd, named[0]))
+
+
+def _find_foreign_host(effect: Effect, facts: Facts) -> str:
     """Return the host that ordinary work does not talk to and that an effect fetches from; empty for none."""
-    if effect.what not in _FETCHES or (effect.what == "git.fetch" and "://" not in effect.by):
+    if effect.what not in _FETCHES:
+        return ""
+    if effect.what == "git.fetch" and "://" not in effect.by and not any(t.kind == "ref" for t in effect.targets):
         return ""  # where a key opens a repository, the person has an account
+    repositories = [target.text for target in effect.targets if target.kind == "ref" and "/" in target.text]
+    repositories += [word for word in effect.by.split() if "://" in word and effect.what == "git.fetch"]
+    for name in repositories:
+        if account := _find_foreign_account(name, facts):
+            return account
     names = [target.text for target in effect.targets if target.kind == "host"]
     return next((name for name in names if not is_listed_host(name) or name in _UPLOAD_DOMAINS), "")
+
+
+def _find_foreign_account(repository: str, facts: Facts) -> str:
+    """Return a repository at a forge whose account has none of the project's remotes; empty for any other."""
+    account = _ACCOUNT.search(repository)
+    if account is None or ("://" in repository and parse_host(repository) not in _FORGE_HOSTS):
+        return ""
+    remotes = facts.git(facts.project_root or facts.cwd).remotes or {}
+    own = [found[1] for address in remotes.values() if (found := _ACCOUNT.search(address))]
+    return "" if account[1] in own else repository.partition("://")[2] or repository

@@ -45,6 +45,7 @@ _PATH_STATE_PREFIXES = (
     "fs.shred",
     "fs.move",
     "fs.link",
+    "fs.install",
 )
 """Effects that ask the disk about their paths; reading does not, so that most commands cause no file access."""
 _LOSS_PREFIXES = ("fs.truncate", "fs.delete", "fs.shred")
@@ -64,6 +65,7 @@ EFFECT_CATALOG: dict[str, CatalogEntry] = {
     "fs.move": CatalogEntry(W, True, "moves or renames"),
     "fs.move.all": CatalogEntry(W, False, "moves a whole project or home away"),
     "fs.link": CatalogEntry(W, True, "creates a link"),
+    "fs.install": CatalogEntry(W, True, "puts a program of the project among the person's own"),
     "fs.link.out": CatalogEntry(W, True, "creates a link that leads out of the project"),
     "fs.chmod": CatalogEntry(W, True, "changes permissions"),
     "fs.chmod.open": CatalogEntry(W, False, "lets everybody write"),
@@ -191,6 +193,7 @@ EFFECT_CATALOG: dict[str, CatalogEntry] = {
     "code.remote": CatalogEntry(X, False, "runs code straight from the network"),
     "code.hidden": CatalogEntry(X, False, "runs code that is hidden by an encoding"),
     "code.unknown": CatalogEntry(X, False, "runs code that the text does not show"),
+    "code.unknown.download": CatalogEntry(X, False, "runs what was downloaded and not read since"),
     "code.ci": CatalogEntry(W, True, "changes what runs on every push"),
     "code.lifecycle": CatalogEntry(W, False, "changes what runs when a package is installed"),
     "code.armed": CatalogEntry(X, False, "may load a file that would do what can't be undone"),

@@ -23,7 +23,12 @@ _START_WORDS = {
 }
 """Program → the commands with which it starts something; a program that always does is not listed."""
 _MAX_OPERANDS = 3
-_TASK = compile_lazily(r"(?m)^[ \t]*(?:multi)?(?:task|file|directory)\b[ \t(]*[:\"']?([\w:-]+)")
+_TASK = compile_lazily(
+    r"(?m)^[ \t]*(?:multi)?(?:task|file|directory)\b[ \t(]*[:\"']?([\w:-]+?)[\"']?(?:[ \t,:]*=>|:)?[ \t]*"
+    r"(\[[^\]\n]*\]|:\w+|[\"'][\w:-]+[\"'])?(?=\s|\)|,|$)"
+)
+"""A task of Rake: its name, and what it needs: `task :default => [:test]`, `task default: :test`."""
+_NAME = compile_lazily(r"[\w-]+")
 
 
 class EntryFile(NamedTuple):
@@ -90,11 +95,15 @@ def _fill_template(path: str, name: str) -> str:
 def select_tasks(text: str, command: Command) -> str:
     """Return the text of a Rakefile without the tasks that a command does not name."""
     names = {word.text.rpartition(":")[2].partition("[")[0] for word in command.argv[1:] if word.text[:1] != "-"}
+    names = names or {"default"}
+    needs = {match[1].rpartition(":")[2]: set(_NAME.findall(match[2] or "")) for match in _TASK.finditer(text)}
+    while more := set().union(*(needs.get(name, ()) for name in names)) - names:
+        names |= more
     parts, start, keeps = [], 0, True
     for match in _TASK.finditer(text):
         if keeps:
             parts.append(text[start : match.start()])
-        start, keeps = match.start(), match[1].rpartition(":")[2] in (names or {"default"})
+        start, keeps = match.start(), match[1].rpartition(":")[2] in names
     if keeps:
         parts.append(text[start:])
     return "".join(parts)

@@ -39,6 +39,7 @@ _MACHINE_EFFECT_PREFIXES = (
 )
 """Effects on a machine that end at the container's border."""
 _DATA_PREFIXES = ("db.", "queue.")
+_ENGINE_VARIABLES = ("DOCKER_HOST", "DOCKER_CONTEXT", "CONTAINER_HOST")
 _FILE_WRITE_PREFIXES = ("fs.write", "fs.append", "fs.overwrite", "fs.move", "fs.link", "fs.chmod", "fs.chown")
 # Bounds the search, so that a text of thousands of commands is not searched again for each of them.
 _MAX_LOOKBEHIND = 64
@@ -53,6 +54,8 @@ class ExecutionContext(NamedTuple):
     kind: str
     mounts: tuple[tuple[str, str], ...] = ()
     working_directory: str = ""
+    is_remote_engine: bool = False
+    """Whether the engine is one of another machine, so that the data in its containers may be what others use."""
 
     def to_outside_path(self, path: str) -> str | None:
         """Return the outside path or volume behind a path inside; None if the path is the container's own."""
@@ -78,8 +81,14 @@ def find_execution_context(command: Command, commands: Sequence[Command]) -> Exe
     words = [word.text for word in outer.argv[1:]]
     before_image = words[: words.index(command.host)] if command.host in words else words
     if "run" not in before_image and "create" not in before_image:
-        return ExecutionContext("container")
+        return ExecutionContext("container", is_remote_engine=_names_other_engine(outer, before_image))
     return ExecutionContext("fresh", tuple(_parse_mounts(outer.argv[1:])), _find_flag_value(words, "-w", "--workdir"))
+
+
+def _names_other_engine(engine: Command, options: list[str]) -> bool:
+    names = [_find_flag_value(options, "-H", "--host", "--context", "--connection")]
+    names += [value.text for name, value in engine.assignments if name in _ENGINE_VARIABLES]
+    return any(name and not name.startswith(("unix://", "default", "desktop-", "rootless")) for name in names)
 
 
 def find_working_directory(call: Invocation) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import word_set
@@ -58,6 +59,12 @@ def list_names(command: Command, tests: tuple[str, ...] = ("-name", "-iname")) -
     ]
 
 
+def _is_shallow(command: Command) -> bool:
+    """Return whether a `find` looks at what lies directly in its directories, and no deeper."""
+    texts = [word.text for word in command.argv]
+    return any(text == "-maxdepth" and value == "1" for text, value in pairwise(texts))
+
+
 def list_matches(command: Command) -> list[Word]:
     """Return what a `find` matches, as words: the directories themselves, or narrowed by the name asked for."""
     names = list_names(command)
@@ -66,8 +73,9 @@ def list_matches(command: Command) -> list[Word]:
         base = root.text.rstrip("/") or "/"
         # Without the quotes, an empty variable means the current directory.
         is_quoted = root.raw[:1] == '"'
+        below = base if _is_shallow(command) else f"{base}/**"
         matches += [
-            Word(f"{base}/**/{name}", f"{root.raw}/{name}" if is_quoted else root.raw, True) for name in names
+            Word(f"{below}/{name}", f"{root.raw}/{name}" if is_quoted else root.raw, True) for name in names
         ] or [root]
     return matches
 
@@ -75,12 +83,14 @@ def list_matches(command: Command) -> list[Word]:
 def has_filter(command: Command) -> bool:
     """Return whether a `find` has a test that leaves much out, so that what it matches is not all there is.
 
-    A name that is spared (`! -name keep`) leaves the rest to lose.
+    A name that is spared (`! -name keep`) leaves the rest to lose, and with `-maxdepth 1` a name is what a glob is
+    to a shell; only `-delete` keeps to files.
     """
     texts = [word.text for word in command.argv]
+    ignored = _NAME_TESTS if _is_shallow(command) and "-delete" not in texts else frozenset()
     values = [
         texts[i + 1 : i + 2]
         for i, text in enumerate(texts)
-        if text in _TESTS and not (text in _NAME_TESTS and texts[max(i - 1, 0)] in _NEGATIONS)
+        if text in _TESTS and text not in ignored and not (text in _NAME_TESTS and texts[max(i - 1, 0)] in _NEGATIONS)
     ]
     return any(value != ["*"] for value in values) or "-empty" in texts

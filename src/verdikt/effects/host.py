@@ -33,6 +33,23 @@ def is_local_host(name: str) -> bool:
     return _LOCAL_HOST.match(name) is not None
 
 
+_NUMBERS = compile_lazily(r"^(\d{1,3})\.(\d{1,3})\.\d{1,3}\.\d{1,3}$")
+_NUMBER_DOMAIN = compile_lazily(r"(?i)\d{1,3}[-.]\d{1,3}[-.]\d{1,3}[-.]\d{1,3}\.(?:nip|sslip|xip)\.io$")
+"""Domains that stand for the address which their names hold."""
+
+
+def is_bare_public_address(name: str) -> bool:
+    """Return whether a host is named by its number alone, and is not of a private network."""
+    if _NUMBER_DOMAIN.search(name):
+        return True
+    match = _NUMBERS.match(name)
+    if match is None:
+        return name.startswith("[") and not is_local_host(name) and not name.lower().startswith(("[fd", "[fe80"))
+    first, second = int(match[1]), int(match[2])
+    is_private = first in (0, 10, 127) or (first, second) in ((192, 168), (169, 254))
+    return not is_private and not (first == 172 and 16 <= second < 32)
+
+
 _LOCAL_SERVICES = frozenset(("minio", "localstack", "host.lima.internal", "localhost.localstack.cloud"))
 
 

@@ -232,7 +232,8 @@ class Invocation:
         """Yield the effects of sending files of this machine elsewhere; a secret among them is `cred.send`."""
         for word in files:
             target = self.resolve_path(word)
-            yield self.make_effect("cred.send" if target.zone is Zone.SECRET else "fs.read", (target,))
+            is_secret = target.zone is Zone.SECRET or target.path in self.facts.secret_copies
+            yield self.make_effect("cred.send" if is_secret else "fs.read", (target,))
 
     def classify_served_directories(self, directories: Sequence[Word]) -> Iterator[Effect]:
         """Yield `net.tunnel` for each directory outside the project that a server lets others read."""
@@ -373,12 +374,11 @@ class Invocation:
         uncertain = possible or self.uncertain
         if self.command.host:
             kind = self.context.kind
-            if is_contained(what, kind) or (
-                kind == "container" and is_throwaway_data(what, self.command.host, targets)
-            ):
+            is_trial = kind == "container" and is_throwaway_data(what, self.command.host, targets)
+            if is_contained(what, kind) or (is_trial and not self.context.is_remote_engine):
                 what, targets, recoverable = "container.exec", (), None
             else:
-                uncertain = uncertain or self._is_uncertain_elsewhere(what, targets)
+                uncertain = uncertain or is_trial or self._is_uncertain_elsewhere(what, targets)
         (cls, reversible, _), _, loses_content = find_traits(what)
         if targets:
             if loses_content and targets[0].kind == "path":

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from verdikt.effects import host
-from verdikt.effects.handlers.package import is_known_registry
+from verdikt.effects.package_registries import is_known_registry
 from verdikt.effects.secret_issuers import LISTED_DOMAINS
 from verdikt.model.effect import Target
 from verdikt.model.lazy_regex import compile_lazily

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from verdikt.effects.arguments import Arguments
+from verdikt.effects.arguments import Arguments, matches_any
 from verdikt.effects.code import classify_query
 from verdikt.effects.command_verbs import find_verb, has_destroy_verb
 from verdikt.effects.conditions import holds, select_targets
+from verdikt.effects.data_store import settle_record_losses
 from verdikt.effects.program_record import MAX_COMMAND_WORDS, EffectSpec, Program, find_program
 from verdikt.effects.target_shapes import TARGET_SHAPES
 from verdikt.model.effect import PRECEDENCE, Target
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _HELP_FLAGS = frozenset(("--help", "--version", "--usage"))
 # Subcommands that run something the user wrote: a `delete` among its words is a name, not an order.
 _RUN_SUBCOMMANDS = frozenset("run exec test x start task".split())
-# Options that are read both ways one by one; more of them are read with a value all together only.
+# Options that are read both ways one by one; more of them are read with a value all together, and the first by itself.
 _MAX_SINGLE_READINGS = 3
 _NO_VALUES = frozenset(("false", "0", "no", "off", "f", "n", "$false"))
 """Values with which a flag is not set. `none` is left to the records: for some programs it is a value of its own."""
@@ -54,7 +55,7 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
         effects = _evaluate_reading(program, argv, call)
     if call.args.doubtful and program.positional:
         effects = _add_stricter_readings(program, argv, effects, call)
-    return effects
+    return settle_record_losses(call, effects, has_handler=program.classify is not None)
 
 
 def _asks_help(index: int, argv: Sequence[Word], program: Program) -> bool:
@@ -100,9 +101,11 @@ def _add_stricter_readings(
     other_commands: list[Effect] = []
     names = {effect.what for effect in effects}
     best_state = call.args, call.subcommand, call.command
+    listed_commands = [call.subcommand]
     for forced in _list_readings(call.args.doubtful):
         call.subcommand = ""
         other_effects = _evaluate_reading(program, argv, call, forced)
+        listed_commands.append(call.subcommand)
         other_strictness = _measure_strictness(other_effects)
         other_names = {effect.what for effect in other_effects}
         if other_strictness > strictness:
@@ -120,13 +123,26 @@ def _add_stricter_readings(
             names |= other_names
     # What looks at the arguments later shall see them as the stricter reading does.
     call.args, call.subcommand, call.command = best_state
-    return list(dict.fromkeys((*strictest, *effects, *other_commands)))
+    all_effects = dict.fromkeys((*strictest, *effects, *other_commands))
+    return [effect for effect in all_effects if not _is_listed_order(effect, listed_commands)]
+
+
+def _is_listed_order(effect: Effect, listed_commands: Iterable[str]) -> bool:
+    """Return whether what one reading takes for an unlisted order to destroy is a command that another one knows.
+
+    Of `kind --new 3 delete cluster`, `3 delete cluster` is no command, and `delete cluster` is.
+    """
+    if effect.what != "unknown.destroy":
+        return False
+    words = effect.targets[0].text
+    return any(name and f" {name} " in f"{words} " and has_destroy_verb(name.split()) for name in listed_commands)
 
 
 def _list_readings(doubtful: list[Word]) -> Iterator[frozenset[int]]:
-    if len(doubtful) <= _MAX_SINGLE_READINGS:
-        for word in doubtful:
-            yield frozenset((id(word),))
+    # The first one may stand before the command, whose own options are read best as they stand.
+    singles = doubtful if len(doubtful) <= _MAX_SINGLE_READINGS else doubtful[:1]
+    for word in singles:
+        yield frozenset((id(word),))
     if len(doubtful) > 1:
         yield frozenset(map(id, doubtful))
 
@@ -195,7 +211,7 @@ def _apply_entry(entry: Program, call: Invocation) -> list[Effect]:
 def _match_command(program: Program, args: Arguments) -> tuple[str, Program] | None:
     """Return the longest listed command that the operands begin with, and its entry; drops words before it."""
     commands = program.commands or {}
-    while program.prefixes and args.operands and args.operands[0].text in program.prefixes:
+    while program.prefixes and args.operands and matches_any(args.operands[0].text, program.prefixes):
         args.operands = args.operands[1:]
     if not args.operands:
         return None

@@ -63,8 +63,8 @@ class Program:
     """Command (up to four words) → what it does. The options of the program itself count for it too."""
     group_words: frozenset[str] = frozenset()
     """The words with which the names of commands begin that have several: `compose` of `docker compose up`."""
-    prefixes: frozenset[str] = frozenset()
-    """Words before a command that change nothing of what it does: `gcloud beta`."""
+    prefixes: str = ""
+    """Patterns of words before a command that change nothing of what it does: `gcloud beta`, `cargo +nightly`."""
     judges_verbs: bool = False
     """Whether its rows tell by the verb what a command does that is not listed."""
     classify: Handler | None = None
@@ -191,7 +191,7 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
         options=options,
         dry_run_flags=entry.get("dry_run", ""),
         commands=commands or None,
-        prefixes=word_set(entry.get("prefixes", "")),
+        prefixes=entry.get("prefixes", "").replace(" ", "|"),
         judges_verbs=any("verb:" in row.when or row.when.startswith("0=") for row in effects),
         group_words=frozenset(name.partition(" ")[0] for name in commands if " " in name),
         classify=classify,

@@ -35,10 +35,7 @@ _XML_EXECUTABLE = compile_lazily(r"<executable>\s*([^<]+?)\s*</executable>|<exec
 _XML_ARGUMENT = compile_lazily(r"<argument>\s*([^<]*?)\s*</argument>|<arg\b[^>]*\b(?:value|line)=\"([^\"]*)\"")
 _XML_COMMAND = compile_lazily(r"<Exec\b[^>]*\bCommand=\"([^\"]+)\"")
 _XML_HOME = compile_lazily(r"\$\{(?:user\.home|env\.HOME)\}|\$\((?:HOME|UserProfile)\)")
-_TASK_IMPORT = compile_lazily(r"(?m)^\s*(?:from|import)\s+(?:invoke|fabric|nox|duty|poethepoet|doit|conans?)\b")
 _PYTHON_STRING = compile_lazily(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
-_TASK_CALL = compile_lazily(r"\b\w+\.(?:run|sudo|local|run_always|run_install)\(([^\n]*)")
-_KEYWORD = compile_lazily(r"\b\w+\s*=(?!=)")
 _INLINE_WORDS = compile_lazily(r"\b(?:run_command\s*\(|(?:command|cmd|entrypoint)\s*[:=]\s*\[)([^\])\n]*)")
 _INLINE_TEXT = compile_lazily(
     r"\b(?:(?:command|cmd|cmd_bash|script|shell|run)\s*[:=]|(?:local|local_resource|sh|shell|system)\s*\()\s*"
@@ -57,7 +54,9 @@ _STRING_CALLS = {
     "ruby": compile_lazily(r"(?m)^\s*sh[\s(]+(?:\"([^\"\\\n]+)\"|'([^'\\\n]+)')"),
 }
 _SETTING = compile_lazily(r"""^\s*(?:-\s+)*(?:["']?([\w.-]+)["']?\s*(?:=|:(?=\s|$))\s*)?(.*?)\s*,?\s*$""")
-_RUNNER_SETTING = compile_lazily(r"(?:^SHELL|\.runner|\.linker|(?:rustc|workspace)-wrapper)\s*=\s*(.+)$")
+_RUNNER_SETTING = compile_lazily(
+    r"(?:^(?:SHELL|CC|CXX|LD|AR|FC|CPP)|\.runner|\.linker|(?:rustc|workspace)-wrapper)\s*=\s*(.+)$"
+)
 # In the short form, `- ./data:/data`, and in the long one, with `source` and `target`.
 _COMPOSE_MOUNT = compile_lazily(
     r"""(?:^\s*-\s*|[\[,]\s*)["']?(?P<source>(?:/|~|\.{1,2}/|\$\{?HOME\b)[^:\s"',\]]*):(?P<target>/[^:\s"',\]]*)"""
@@ -170,24 +169,10 @@ def read_process_records(text: str) -> list[CodeSection]:
     return sections
 
 
-def read_task_calls(text: str) -> list[CodeSection]:
-    """Return the command lines that a file of tasks hands to its runner: `c.run("…")`, `session.run("rm", …)`."""
-    if not _TASK_IMPORT.search(text):
-        return []
-    sections = []
-    for match in _TASK_CALL.finditer(text):
-        keyword = _KEYWORD.search(match[1])
-        arguments = match[1][: keyword.start()] if keyword else match[1]
-        words = [first or second for first, second in _PYTHON_STRING.findall(arguments)]
-        line = words[0] if len(words) == 1 else " ".join(_quote_word(word) for word in words)
-        sections.append(CodeSection(SHELL, line, count_line(text, match.start())))
-    return sections
-
-
 def read_cmake(text: str) -> list[CodeSection]:
     """Return the commands of a build for CMake."""
     text = re.sub(r"(?m)#.*$", "", text).replace("$ENV{", "${")
-    text = re.sub(r"(?:\$\{CMAKE_COMMAND\}|\bcmake)\s+-E\s+", "", text)
+    text = text.replace("${CMAKE_COMMAND}", "cmake")
     return [CodeSection(SHELL, m[1], count_line(text, m.start())) for m in _CMAKE_COMMAND.finditer(text)]
 
 

@@ -64,7 +64,7 @@ _CODE_READERS = _INTERPRETERS | frozenset(CODE_FILE_OPTIONS)
 _EXPORTERS = find_role("variable_exporter")
 """Builtins that set variables for the programs which follow."""
 _PLUGIN_LOADERS = find_role("plugin_loader")
-_RUNNER_SETTINGS = ("SHELL=", ".runner", ".linker", "wrapper=")
+_RUNNER_SETTINGS = ("SHELL=", "CC=", "CXX=", "LD=", "AR=", "FC=", "CPP=", ".runner", ".linker", "wrapper=")
 _OUTPUT_OPTIONS = ("-o", "--out")
 # Of these the words may say more than a record does.
 _CODE_EFFECTS = ("code.run", "unknown.program", "infra.read", "cloud.read")
@@ -292,7 +292,7 @@ class ScriptClassifier:
         """Return the effects of a program with what its words, variables and input say besides its record."""
         command = call.command
         text = call.full_text
-        if "maintenance" in text and any(effect.what in _CODE_EFFECTS for effect in effects):
+        if "aintenance" in text and any(effect.what in _CODE_EFFECTS for effect in effects):
             effects = effects + classify_offline_order(call)
         if command.redirects and call.name in _INTERPRETERS:
             effects = effects + classify_input_program(call)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
 from verdikt.effects import host
 from verdikt.effects.dataflow import OUTGOING_PREFIXES
 from verdikt.effects.secret_issuers import ISSUER_DOMAINS, LISTED_DOMAINS, VARIABLE_ISSUERS
 from verdikt.effects.word_kinds import SECRET_NAME
-from verdikt.effects.zone_effects import derive_effect, holds_secret
+from verdikt.effects.zone_effects import derive_effect, holds_secret, is_foreign_secret
 from verdikt.knowledge import find_role
-from verdikt.model.effect import Certainty, Effects, Target
+from verdikt.model.effect import Certainty, Effects, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
+    from verdikt.model.action import Action
     from verdikt.model.effect import Effect
     from verdikt.model.facts import Facts
     from verdikt.shell.command import Command
@@ -27,6 +29,11 @@ _ORDINARY_VARIABLES = frozenset(
 )
 _MESSAGES = ("message.send", "mcp.send")
 _ENCODED = compile_lazily(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+_LOCAL_NAME = compile_lazily(r"^(?:--?[\w-]+=)?(?:\w+=)?@?(?:file[b]?://)?")
+"""What stands before the name of a file in a word: `--body=`, `f=@`, `fileb://`."""
+_ADDRESS_DATA = compile_lazily(r"https?://(\S+)")
+UNLISTED_PREFIXES = ("net.send", "net.connect", "message.send", "net.fetch")
+"""Effects by which something may be sent; a fetch only by what its address carries."""
 _MAX_ENCODED = 12
 _MIN_ENCODED = 24
 _PRIVATE_KEY = compile_lazily(r"-----BEGIN [A-Z ]*PRIVATE KEY")
@@ -114,10 +121,33 @@ def _make_remote_path(project_root: str, remote: str) -> str:
     return f"{project_root}/.git/remotes/{remote}"
 
 
-def find_unlisted_hosts(effects: Effects) -> list[tuple[Effect, Target]]:
-    """Return the hosts that effects send to and that ordinary work does not talk to."""
-    sends = _list_foreign_hosts(effects, ("net.send", "net.connect", "message.send"))
+def find_named_copies(effects: Effects, facts: Facts) -> list[Effect]:
+    """Return `cred.send` for each upload whose words name a file into which the session put a secret."""
+    uploads = [effect for effect in effects.items if effect.what in ("cloud.write", "repo.write", "repo.release")]
+    copies = facts.secret_copies if uploads else ()
+    return [
+        derive_effect("cred.send", effect, (Target(path, "path", path, Zone.SECRET),), note="a copy of a secret")
+        for effect in (uploads if copies else ())
+        for path in dict.fromkeys(normpath(join(facts.cwd, _LOCAL_NAME.sub("", word))) for word in effect.by.split())
+        if path in copies
+    ]
+
+
+def find_unlisted_hosts(effects: Effects, action: Action) -> list[tuple[Effect, Target]]:
+    """Return the hosts that effects send to and that ordinary work does not talk to.
+
+    A request for an address that carries data sends it: `?k=QUtJQVhY…`.
+    """
+    fetches = [effect for effect in effects.items if effect.what == "net.fetch"]
+    prefixes = UNLISTED_PREFIXES if fetches and _carries_data(action) else UNLISTED_PREFIXES[:-1]
+    sends = _list_foreign_hosts(effects, prefixes)
     return [(effect, target) for effect, target in sends if not is_listed_host(target.text)]
+
+
+def _carries_data(action: Action) -> bool:
+    """Return whether an address of an action has what looks like encoded data in its path, its query or its host."""
+    texts = [action.command] if action.command else [text for text in action.payload.values() if isinstance(text, str)]
+    return any(_ENCODED.search(part) for text in texts for part in _ADDRESS_DATA.findall(text))
 
 
 def is_listed_host(name: str) -> bool:
@@ -155,6 +185,8 @@ def derive_key_variable_sends(command: Command, effects: Sequence[Effect]) -> li
 _SCRIPT_LOADERS = frozenset(("source", "."))
 _VARIABLE_READERS = find_role("variable_reader")
 _FILE_LOADERS = _SCRIPT_LOADERS | _VARIABLE_READERS
+_SHELL_LOADERS = _SCRIPT_LOADERS | find_role("variable_exporter")
+_VARIABLE_SETTERS = find_role("variable_setter")
 _FORGE_CLIENTS = find_role("forge_client")
 _CONTAINER_ENGINES = find_role("container_engine")
 _PUBLISHERS = _FORGE_CLIENTS | _CONTAINER_ENGINES
@@ -172,6 +204,9 @@ _STAGING_VERBS = frozenset(("add", "stage", "commit")) | _REMOTE_VERBS | _MESSAG
 _UNSTAGING_VERBS = frozenset(("reset", "restore", "rm"))
 _STAGE_ALL = compile_lazily(r"-[a-z]*[aAu][a-z]*$|--(?:all|update)$")
 """Options by which git takes every changed file: `commit -am x`, `add -A`."""
+_FORCE = compile_lazily(r"-[a-zA-Z]*f[a-zA-Z]*$|--force$")
+_SETTINGS_FILES = (".env", ".env.local", ".env.production")
+"""Secret files that lie at the top of a project, where git leaves them out."""
 _TRACED_VERBS = _STAGING_VERBS | _UNSTAGING_VERBS
 
 
@@ -255,6 +290,31 @@ def _derive_variable_sends(command: Command, effects: Sequence[Effect]) -> Itera
         return
 
 
+def drop_loaded_reads(
+    commands: Sequence[Command], effects_by_command: list[list[Effect]], resolver: TargetResolver
+) -> None:
+    """Turn `cred.read` into `keys.list` where variables are set from a file of the project, as `source .env` does."""
+    for index, effects in enumerate(effects_by_command):
+        reads = [effect for effect in effects if effect.what == "cred.read"]
+        targets = [target for effect in reads for target in effect.targets]
+        if not targets or any(not t.path or is_foreign_secret(t, resolver.project_root) for t in targets):
+            continue
+        receiver = index
+        while (following := commands[receiver].pipe_to) is not None and receiver < following < len(commands):
+            receiver = following
+        loader = commands[receiver].feeds
+        if loader is not None and loader < len(commands) and _sets_variables(commands[loader]):
+            effects_by_command[index] = [
+                derive_effect("keys.list", e, e.targets, note="for variables") if e.what == "cred.read" else e
+                for e in effects
+            ]
+
+
+def _sets_variables(command: Command) -> bool:
+    """Return whether a command sets variables from its words, and shows none: `env` without a program prints all."""
+    return command.name in _SHELL_LOADERS or (command.name in _VARIABLE_SETTERS and len(command.argv) > 2)
+
+
 _BODY_OPTIONS = frozenset(("--body-file", "-F", "--notes-file", "--field", "--input", "--description-file"))
 _ENVIRONMENT_OPTIONS = frozenset(("--env-file",))
 
@@ -317,9 +377,10 @@ def _trace_git(
     if verb in _MESSAGE_VERBS and not (verb == "commit" and stages_all):
         return is_staged or _stores_secret(command, verb, effects, resolver)
     if verb in ("add", "stage", "commit"):
-        is_forced = any(word.text in ("-f", "--force") for word in command.argv)
+        is_forced = verb != "commit" and any(map(_FORCE.match, texts[2:]))
         paths = [Word(resolver.project_root)] if stages_all else words[1:]
         secrets = [t for t in (_resolve_staged(word, command, resolver, copies) for word in paths) if t is not None]
+        secrets += _list_forced_secrets(paths, command, resolver) if is_forced else []
         secrets = [target for target in secrets if is_forced or target.state != "ignored"]
         if secrets:
             index = Target("the next commit", "other", f"{resolver.project_root}/.git/index")
@@ -336,6 +397,13 @@ def _trace_git(
         push = next((effect for effect in effects if effect.what.startswith("git.push")), effects[0])
         effects.append(derive_effect("cred.send", push, push.targets, note="a secret that was staged before"))
     return is_staged
+
+
+def _list_forced_secrets(words: Sequence[Word], command: Command, resolver: TargetResolver) -> list[Target]:
+    """Return the secret files in directories that git is forced to take with all that it leaves out elsewhere."""
+    names = [Word(f"{word.text.rstrip('/')}/{name}") for word in words if word.is_known for name in _SETTINGS_FILES]
+    targets = [resolver.resolve_path(name, command.cwd, with_state=True) for name in names]
+    return [target for target in targets if target.state not in ("", "absent")]
 
 
 def _stores_secret(command: Command, verb: str, effects: list[Effect], resolver: TargetResolver) -> bool:

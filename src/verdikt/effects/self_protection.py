@@ -37,6 +37,9 @@ _OWN_PROCESSES = (
     "/bin/sh share/verdikt/hooks/guard.sh 50 closed",
 )
 _OTHER_PROCESSES = ("python3 -m http.server", "/bin/sh build.sh", "python manage.py runserver 50 site-packages share")
+_PROCESS_LISTERS = find_role("process_lister")
+_LINE_FILTERS = find_role("line_filter")
+_LINE_PATTERN = compile_lazily(r"/((?:\\.|[^/])+)/")
 _DAEMON_SOCKET = compile_lazily(r"verdikt/run\b|\bdaemon\.(?:sock|lock)\b")
 
 
@@ -84,12 +87,19 @@ def mentions_daemon_socket(text: str) -> bool:
 
 
 def names_own_process(call: Invocation) -> bool:
-    """Return whether a command, or one before it, names the file with our process's number, or its socket."""
-    for command in (call.command, *find_preceding(call.command, call.commands)):
+    """Return whether a command, or one before it, names our process: by its files, or picked out of a list."""
+    preceding = find_preceding(call.command, call.commands)
+    for command in (call.command, *preceding):
         words = [*command.argv, *(redirect.target for redirect in command.redirects)]
         if [word for word in words if word.text.endswith(_PROCESS_FILES)]:
             return True
-    return False
+    if not any(command.name in _PROCESS_LISTERS for command in preceding):
+        return False
+    filters = [command for command in preceding if command.name in _LINE_FILTERS | _PROCESS_LISTERS]
+    words = [word for command in filters for word in command.argv[1:] if word.text[:1] != "-"]
+    # `awk '/verdikt/ {print $2}'`
+    patterns = [part for word in words for part in (word.text, *_LINE_PATTERN.findall(word.text))]
+    return any(PRODUCT_NAME[1:] in pattern and matches_own_process(pattern) for pattern in patterns)
 
 
 def matches_own_process(pattern: str) -> bool:

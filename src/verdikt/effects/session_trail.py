@@ -26,9 +26,10 @@ from verdikt.effects.code_sections import detect_file_language
 from verdikt.effects.committed_files import add_discarded_changes, note_committed_files
 from verdikt.effects.copied_programs import note_copied_programs
 from verdikt.effects.downloaded_files import DOWNLOADS_KEY, find_unread_runs, note_downloads
+from verdikt.effects.linked_places import note_links
 from verdikt.effects.local_resources import note_local_resources, settle_local_resources
 from verdikt.effects.script_classifier import ScriptClassifier
-from verdikt.effects.secret_sends import add_issuer_sends, find_unlisted_hosts
+from verdikt.effects.secret_sends import UNLISTED_PREFIXES, add_issuer_sends, find_named_copies, find_unlisted_hosts
 from verdikt.effects.target import TargetResolver
 from verdikt.effects.zone_effects import derive_effect
 from verdikt.model.action import ActionKind
@@ -62,7 +63,6 @@ MAX_REMEMBERED = 24
 MAX_CARRIED = 48
 """Number of copies of secrets, and of places of moved work, that are kept."""
 
-_SENDING_PREFIXES = ("net.send", "net.connect", "message.send")
 _SECRET_READS = frozenset(("cred.read", "cred.read.hidden", "env.read.all", "env.read.secret"))
 _CHANGES = frozenset(("fs.write", "fs.append", "fs.overwrite", "fs.link"))
 _LOADED_ZONES = (Zone.TEMP, Zone.OUTSIDE, Zone.HOME)
@@ -72,9 +72,10 @@ _UNSEEN = "unseen"
 """In place of the digest of a file that only its host sees: what is known of it is the text that an edit put in."""
 
 
-_DOWNLOAD_STEPS = frozenset("net.fetch git.fetch fs.read fs.write fs.overwrite".split())
+_DOWNLOAD_STEPS = frozenset("net.fetch git.fetch fs.read fs.write fs.overwrite fs.append".split())
 """Effects that download a file, read it, or carry it elsewhere."""
 _PLACING_STEPS = frozenset("fs.write fs.overwrite fs.link fs.link.out".split())
+_LINK_STEPS = frozenset("fs.link.out sys.mount fs.delete fs.delete.tree".split())
 _UNCARRIED = frozenset("code.build code.run git.write git.read fs.read fs.write fs.append fs.list none".split())
 """Effects that neither move work nor read, copy or send a secret: those of nearly all ordinary commands."""
 
@@ -108,10 +109,12 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
     if facts.secrets:
         effects = add_issuer_sends(effects, facts)
     effects = settle_local_resources(add_discarded_changes(effects, facts), facts, action)
-    effects = _add_unlisted_sends(effects, facts)
-    if unread := find_unread_runs(effects, facts, action.command):
-        effects = Effects((*effects.items, *unread))
+    if sends := find_named_copies(effects, facts):
+        effects = Effects((*effects.items, *sends))
+    effects = _add_unlisted_sends(effects, facts, action)
     loaders = find_loaders(effects)
+    if unread := find_unread_runs(effects, facts, action.command, loaders):
+        effects = Effects((*effects.items, *unread))
     if git_programs := facts.recall(GIT_PROGRAMS_KEY):
         loaders += find_git_loaders(effects, git_programs)
     if not loaders and not _may_name_files(effects):
@@ -137,16 +140,16 @@ def _may_name_files(effects: Effects) -> bool:
     return False
 
 
-def _add_unlisted_sends(effects: Effects, facts: Facts) -> Effects:
+def _add_unlisted_sends(effects: Effects, facts: Facts, action: Action) -> Effects:
     """Add `net.unlisted` for each host that this session has not sent to since it read a secret."""
-    if not [effect for effect in effects.items if effect.what.startswith(_SENDING_PREFIXES)]:
+    if not [effect for effect in effects.items if effect.what.startswith(UNLISTED_PREFIXES)]:
         return effects
     trail = facts.recall(SECRET_READ_KEY)
     if not isinstance(trail, Mapping):
         return effects
     added = [
         derive_effect("net.unlisted", effect, (target,), note=f"a secret was read at #{trail['seq']}")
-        for effect, target in find_unlisted_hosts(effects)
+        for effect, target in find_unlisted_hosts(effects, action)
         if target.text not in trail["hosts"]
     ]
     return Effects((*effects.items, *added[:1])) if added else effects
@@ -214,7 +217,7 @@ def note_action(action: Action, effects: Effects, facts: Facts, seq: int) -> dic
 
     The value under `PROJECT_ARMED_KEY` is for the memory of the project.
     """
-    changes = _note_carried_state(effects, facts, seq) | note_local_resources(effects, facts, action)
+    changes = _note_carried_state(effects, action, facts, seq) | note_local_resources(effects, facts, action)
     paths = [
         target.path
         for effect in effects.items
@@ -234,7 +237,7 @@ def note_action(action: Action, effects: Effects, facts: Facts, seq: int) -> dic
     return changes | trail.list_changes()
 
 
-def _note_carried_state(effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:
+def _note_carried_state(effects: Effects, action: Action, facts: Facts, seq: int) -> dict[str, Any]:
     """Return what the memory keeps of secrets that were copied and of work that was moved."""
     names = {effect.what for effect in effects.items}
     changes: dict[str, Any] = {}
@@ -242,6 +245,8 @@ def _note_carried_state(effects: Effects, facts: Facts, seq: int) -> dict[str, A
         changes |= note_downloads(effects, facts, seq)
     if not names.isdisjoint(_PLACING_STEPS):
         changes |= note_copied_programs(effects, facts)
+    if not names.isdisjoint(_LINK_STEPS):
+        changes |= note_links(effects, facts)
     if "git.read" in names:
         changes |= note_committed_files(effects, facts, seq)
     if names <= _UNCARRIED:
@@ -249,8 +254,8 @@ def _note_carried_state(effects: Effects, facts: Facts, seq: int) -> dict[str, A
     if "cred.copy" in names:
         copies = [t.path for e in effects if e.what == "cred.copy" for t in e.targets]
         changes[SECRET_COPIES_KEY] = _keep_newest({**facts.secret_copies, **dict.fromkeys(copies, seq)})
-    if not names.isdisjoint(_SECRET_READS) or any(name.startswith(_SENDING_PREFIXES) for name in names):
-        changes |= _note_secret_read(effects, facts, seq)
+    if not names.isdisjoint(_SECRET_READS) or any(name.startswith(UNLISTED_PREFIXES) for name in names):
+        changes |= _note_secret_read(effects, action, facts, seq)
     if "git.remote" in names or "git.remote.url" in names:
         changes |= _note_remotes(effects, facts)
     if "git.config" in names:
@@ -279,7 +284,7 @@ def _note_git_programs(effects: Effects, facts: Facts) -> dict[str, Any]:
     return {GIT_PROGRAMS_KEY: programs} if programs != before else {}
 
 
-def _note_secret_read(effects: Effects, facts: Facts, seq: int) -> dict[str, Any]:
+def _note_secret_read(effects: Effects, action: Action, facts: Facts, seq: int) -> dict[str, Any]:
     """Return what the memory keeps of secrets that were read, and of the hosts that were sent to since."""
     before = facts.recall(SECRET_READ_KEY)
     trail: dict[str, Any] = dict(before) if isinstance(before, Mapping) else {}
@@ -287,7 +292,7 @@ def _note_secret_read(effects: Effects, facts: Facts, seq: int) -> dict[str, Any
         trail = {"seq": seq, "hosts": []}
     if not trail:
         return {}
-    hosts = [target.text[:100] for _, target in find_unlisted_hosts(effects)]
+    hosts = [target.text[:100] for _, target in find_unlisted_hosts(effects, action)]
     trail["hosts"] = list(dict.fromkeys([*trail["hosts"], *hosts]))[-MAX_CARRIED:]
     return {SECRET_READ_KEY: trail} if trail != before else {}
 

@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 _WILDCARD = compile_lazily(r"[*?\[]")
 # A named path below $TMPDIR, or a pattern that no system directory matches (`build-*`); not `$TMPDIR/*`, which is `/*`
 # where the variable is empty.
-_TMPDIR_PATH = compile_lazily(r"^\$(?:TMPDIR|\{TMPDIR[^}]*\})\"?/(?:[\w.-]*\w[^*?]*|[A-Za-z]\w*[-_.][^/]*)$")
+_TMPDIR_PATH = compile_lazily(
+    r"^(?!.*/\.\.(?:[/\"]|$))\$(?:TMPDIR|\{TMPDIR[^}]*\})\"?/(?:(?:\$\{?\w+\}?[-_.])?[\w.-]*\w[^*?]*|[A-Za-z]\w*[-_.][^/]*|\*\.\w+)$"
+)
 _CATCH_ALL_GLOBS = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*", "?*", "[!.]*"))
 _QUOTES = frozenset("'\"$\\")
 _TEMPORARY_DIRECTORIES = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
+_TEMPORARY_BEGINNINGS = tuple(f"{directory}/" for directory in _TEMPORARY_DIRECTORIES)
 _GUESSED_NAMES = (".ssh", ".aws", ".gnupg", ".bashrc", ".zshrc", ".netrc", ".claude")
 _GUESSED_SECRETS = (".env", ".env.local", "id_rsa", "id_ed25519", ".netrc", ".pgpass")
 _GUESSED_BEGINNINGS = tuple(name[:3] for name in _GUESSED_SECRETS)
@@ -115,7 +118,9 @@ class TargetResolver:
         is_home = text[:1] == "~" and _means_home(raw)
         path = self.to_absolute(text, cwd) if is_home else self._to_normal_path(text, cwd)
         if not path:
-            return Target(text)
+            is_temporary = cwd is not None and cwd.text.startswith(_TEMPORARY_BEGINNINGS) and ".." not in text
+            # `cd "$(mktemp -d)"`: which directory it is does not matter.
+            return Target(text, "path", "/tmp/…", Zone.TEMP) if is_temporary else Target(text)
         if glob:
             return self._resolve_glob(word, path, with_state=with_state and git)
         if not with_state:
@@ -386,6 +391,7 @@ def _is_listed_secret(path: str) -> bool:
         path in _SECRET_PATHS
         or "/" + path.rsplit("/", 1)[-1] in _SECRET_NAMES
         or zone_tables.SECRET_OF_PROGRAM.match(path) is not None
+        or zone_tables.ACCOUNT_SETTINGS.match(path) is not None
     )
 
 

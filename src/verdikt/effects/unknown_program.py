@@ -20,6 +20,7 @@ from verdikt.knowledge import find_role, join_role
 from verdikt.model.effect import Certainty, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
+from verdikt.shell.possible_wrapper import find_named_program
 from verdikt.shell.redirection import STDIN_NAMES
 from verdikt.shell.text_filters import FILTERS
 
@@ -39,7 +40,7 @@ _SHELL_INIT = compile_lazily(
 _HIDDEN_TEMPORARY = compile_lazily(r"^(?:/tmp|/var/tmp|/dev/shm)/(?:[^/]+/)*\.[^/]+$|^/dev/shm/")
 _CODE_TEXT = compile_lazily(r"""[A-Za-z_.!?:]\s*\(?\s*\[?["'][^"']|\(\s*[A-Za-z][\w.:-]*\s+["']""")
 """A call with a string, as most languages write one."""
-_COMMAND_OPTION = compile_lazily(r"--?(?:[a-z]+-)*(?:cmd|exec|command|shell|run)$")
+_COMMAND_OPTION = compile_lazily(r"(?:-c|--?(?:[a-z]+-)*(?:cmd|exec|command|shell|run))$")
 _LOADERS = ("source", ".")
 _ALARMING = ("code.remote", "net.send", "net.shell", "cred.send", "persist.", "guard.")
 _MINING_POOL = "stratum+"
@@ -90,8 +91,11 @@ def _classify_program_text(call: Invocation) -> Iterator[Effect]:
     texts = [word.text for word in words[1:] if _CODE_TEXT.search(word.text)]
     if call.command.stdin and _CODE_TEXT.search(call.command.stdin):
         texts.append(call.command.stdin)
-    # `--cmd 'rm -rf x'`: an option that is named for the command line in it.
-    lines = [value.text for option, value in pairwise(words) if _COMMAND_OPTION.match(option.text)]
+    # `--cmd 'rm -rf x'`: an option that is named for the command line in it; `tool 'rm -rf x'`: nothing else.
+    pairs = [word.text.partition("=")[::2] for word in words[1:]]
+    pairs += [(option.text, value.text) for option, value in pairwise(words)]
+    lines = [value for option, value in pairs if value and _COMMAND_OPTION.match(option)]
+    lines += [words[1].text] if len(words) == 2 and find_named_program(words[1].text.partition(" ")[0]) else []
     effects = [effect for line in lines if " " in line for effect in call.classify_shell(line)]
     for text in texts:
         effects += classify_code("unknown", text, call)
@@ -103,7 +107,7 @@ def _classify_program_text(call: Invocation) -> Iterator[Effect]:
 def classify_offline_order(call: Invocation) -> list[Effect]:
     """Return the effect of taking an application offline, whichever framework's console is told to do so."""
     words = call.command.argv[1:6]
-    if not any("maintenance" in word.text for word in words) or not takes_offline([word.text for word in words]):
+    if not any("aintenance" in word.text for word in words) or not takes_offline([word.text for word in words]):
         return []
     target = Target("the application", "other")
     return [call.make_effect("sys.service.stop", (target,), note="takes the application offline")]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.effects import host
 from verdikt.effects.ansible_inventory import names_only_containers
+from verdikt.effects.installation_names import is_for_trials
 from verdikt.effects.self_protection import matches_own_process
 from verdikt.effects.target import is_secret
 from verdikt.knowledge import find_role, is_role
@@ -92,6 +93,16 @@ def has_secret_variable(word: Word) -> bool:
     return UNKNOWN in word.text and any(SECRET_NAME.search(name) for name in _VARIABLE.findall(word.raw))
 
 
+_BACKUP = compile_lazily(r"(?i)back-?up|archive|snapshot")
+
+
+def _is_wide_prefix(word: Word) -> bool:
+    """Return whether an address in a bucket may hold more than the files of a trial: the bucket, a place in it."""
+    bucket, _, path = word.text.partition("://")[2].partition("/")
+    is_narrow = word.is_known and bool(bucket) and bool(path.strip("/*")) and not _BACKUP.search(word.text)
+    return not (is_narrow and is_for_trials(word.text))
+
+
 def _is_local_host(word: Word) -> bool:
     return host.is_local_host(host.to_host_target(word).text)
 
@@ -105,6 +116,7 @@ _KINDS: dict[str, Callable[[Word], bool]] = {
     "secret_name": lambda word: SECRET_NAME.search(word.text) is not None,
     "secret_file": _is_secret_file,
     "local_host": _is_local_host,
+    "wide_prefix": _is_wide_prefix,
     "environment_dump": lambda word: _ENVIRONMENT_DUMP.search(word.text) is not None,
     "own_process": lambda word: matches_own_process(word.text),
 }

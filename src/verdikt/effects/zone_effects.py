@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from verdikt.effects.effect_catalog import find_entry
+from verdikt.effects.plain_settings import PLAIN_SETTINGS
 from verdikt.effects.target import abbreviate_home, is_agent_extension, is_git_hook, is_secret
 from verdikt.model.effect import Certainty, Effect, Zone
 from verdikt.model.git_hook import GIT_HOOKS, is_verdikt_hook
@@ -30,10 +31,11 @@ _WRITE_PREFIXES = (
     "fs.shred",
     "fs.move",
     "fs.link",
+    "fs.install",
     "fs.chmod",
     "fs.chown",
 )
-_CONTENT_PREFIXES = ("fs.write", "fs.append", "fs.overwrite", "fs.link")
+_CONTENT_PREFIXES = ("fs.write", "fs.append", "fs.overwrite", "fs.link", "fs.install")
 """Effects that put something where there was nothing, or something else."""
 _PYTHON_STARTUP = (".pth", "/sitecustomize.py", "/usercustomize.py")
 _HOOK_ENDINGS = (*GIT_HOOKS, "hooks", "_", ".husky")
@@ -75,7 +77,9 @@ def derive_zone_effects(effects: Sequence[Effect], facts: Facts, secret_copies: 
                     derived.append(derive_effect("cred.read", effect, secrets))
                     break
                 if secret_copies and target.path in secret_copies:
-                    derived.append(derive_effect("cred.read", effect, effect.targets, note="a copy of a secret"))
+                    is_upload = any(other.what == "cloud.write" and other.by == effect.by for other in effects)
+                    what = "cred.send" if is_upload else "cred.read"
+                    derived.append(derive_effect(what, effect, effect.targets, note="a copy of a secret"))
                     break
         elif effect.targets and what.startswith(_WRITE_PREFIXES):
             derived += _derive_write_effects(effect, facts)
@@ -180,9 +184,16 @@ def _group_targets(effect: Effect, facts: Facts) -> tuple[list[Target], list[Tar
             # A new `.env` in the project, or one of the session's own, changes no credential; a path in a home or
             # `/etc` counts even if it is absent.
             well_known = abbreviate_home(path, facts.home).startswith(("~/.", "/etc"))
-            if well_known or not (target.state == "absent" or facts.is_created_in_session(path)):
+            is_new = target.state == "absent" or facts.is_created_in_session(path)
+            if well_known or not (is_new or _keeps_secrets(effect, path, facts.project_root)):
                 secrets.append(target)
     return guards, hooks, startup_files, secrets
+
+
+def _keeps_secrets(effect: Effect, path: str, project_root: str) -> bool:
+    """Return whether a file of the project's variables only gets more of them, or others that hold no secret."""
+    is_variable_file = bool(project_root) and path.startswith(f"{project_root}/") and "/.env" in path
+    return is_variable_file and (effect.what == "fs.append" or effect.note == PLAIN_SETTINGS)
 
 
 def _holds_guard(target: Target, facts: Facts, *, below: bool) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from verdikt.hosts.registry import HOSTS
+from verdikt.knowledge import join_role
 from verdikt.model.lazy_regex import compile_lazily
 
 
@@ -136,13 +137,20 @@ service-account*.json service_account*.json serviceaccount*.json gcp-key*.json s
 secrets.toml secrets.env .secrets .secret
 kubeconfig *.kubeconfig terraform.tfstate terraform.tfstate.* *.tfstate wallet.dat key4.db logins.json Login?Data
 .dockercfg .s3cfg *.ovpn .boto auth.json.bak *_dsa *_ecdsa *_ed25519 *.kdb *.keychain *.keychain-db *.keyring *.p8
-*.jceks *.agekey
+*.jceks *.agekey *.kwl *.secret *.secrets
 """
 
 # What programs call the credentials in their directory below a home: `~/.tool/auth.json`, `~/.tool/credentials/x`.
 SECRET_OF_PROGRAM = compile_lazily(
     r"^~/(?:\.|library/application support/)(?:.*/)?(?:[\w.-]*[-_.])?(?:auth|credentials?|creds"
     r"|(?:oauth|access|refresh)[-_]?tokens?|tokens?|secrets|api[-_]?keys?)(?:\.(?:json|toml|ya?ml|ini|conf|db|txt|enc))?(?:/[\w.-]+)?$"
+)
+
+# Where the command lines of clouds and forges keep what a login gave them: `~/.config/doctl/config.yaml`.
+ACCOUNT_SETTINGS = compile_lazily(
+    rf"^~/\.(?:config/|local/share/)?(?P<client>{join_role('account_client')})(?:-cli)?"
+    r"(?:/(?:[\w.-]+/)?(?:config|cli|settings|account|login|profile|(?P=client))s?)?"
+    r"(?:\.(?:json|ya?ml|toml|ini|conf|db))?$"
 )
 
 # The same file again: `id_rsa.bak`, `id_dsa_old`, `.netrc~`, `config.json.1`.
@@ -166,8 +174,10 @@ BUILD_NAMES = _words(
     ".terraform lib-cov test-results playwright-report .eslintcache .sass-cache .rpt2_cache .pytype .pyre "
     ".benchmarks _site public/build cdk.out elm-stuff .stack-work zig-cache zig-out .zig-cache wheelhouse .webpack "
     ".rollup.cache .swc .stryker-tmp allure-results reports junit.xml coverage.xml lcov.info nohup.out "
+    "spark-warehouse metastore_db dbt_packages dbt_modules .build .swiftpm .kotlin .cxx .phpunit.cache TestResults .nx "
+    ".jekyll-cache .astro .bloop .metals .elixir_ls .scannerwork .eunit .phpunit.result.cache "
     "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb uv.lock poetry.lock "
-    "Pipfile.lock Gemfile.lock Cargo.lock mix.lock pubspec.lock composer.lock Podfile.lock"
+    "Pipfile.lock Gemfile.lock Cargo.lock mix.lock pubspec.lock composer.lock Podfile.lock .terraform.lock.hcl"
 )
 """Names of files and directories that a build or an install makes and can make again."""
 
@@ -179,10 +189,11 @@ BUILD_NAME_PATTERN = compile_lazily(
 
 CACHE_DIRECTORY = compile_lazily(
     # By its name, below a directory that programs keep their things in: `~/.yarn/berry/cache`, `~/.npm/_cacache`.
-    r"/(?:\.[^/]+|Library)/(?:[^/]+/)*[._]?(?:ca)?[Cc]aches?(?:/|$)|/\.cache/|/\.pub-cache(?:/|$)"
+    r"/(?:\.[^/]+|Library)/(?:[^/]+/)*(?:[\w.-]*[-._])?(?:ca)?[Cc]aches?(?:/|$)|/\.cache/"
+    r"|/\.(?:[\w.-]+[-_.]|s?c)cache(?:/|$)"
     # What was downloaded is a cache of its source.
     r"|/\.cargo/(?:registry|git)|/go/pkg/mod|/\.pnpm-store|/\.local/share/pnpm/store|/\.m2/repository"
-    r"|/\.rustup/downloads|/\.nuget/packages|/\.conda/pkgs|/\.cocoapods/repos|/Library/Developer/Xcode/DerivedData"
+    r"|/\.rustup/downloads|/\.gradle/wrapper/dists|/\.npm/_npx|/\.hex/packages|/\.nuget/packages|/\.conda/pkgs|/\.cocoapods/repos|/Library/Developer/Xcode/DerivedData"
 )
 """Directories below a home whose contents programs download or compute again by themselves."""
 
@@ -204,8 +215,8 @@ SINK_DEVICES = _words(
 # the tables above.
 SPECIAL_SUFFIXES = group_suffixes(
     "_rsa .pem .key .p12 .pfx .jks .keystore .kdbx .ppk .env .ovpn .kubeconfig .tfstate .pth .dat .db .bak .conf "
-    ".plist _dsa _ecdsa _ed25519 .kdb .keychain .keychain-db .keyring .p8 .jceks .agekey ~ old bkp backup orig "
-    "original save saved copy prev previous swp 0 1 2 3 4 5 6 7 8 9".split()
+    ".plist _dsa _ecdsa _ed25519 .kdb .keychain .keychain-db .keyring .p8 .jceks .agekey .kwl .secret .secrets ~ old "
+    "bkp backup orig original save saved copy prev previous swp 0 1 2 3 4 5 6 7 8 9".split()
 )
 SPECIAL_NAMES = frozenset(
     "governance.yaml credentials.json logins.json kubeconfig verdikt verdikt-hook verdikt-launch sitecustomize.py "

@@ -5,14 +5,15 @@ import posixpath
 import re
 from contextlib import suppress
 
-from verdikt.claims.named_objects import find_changed_names, find_file_names
+from verdikt.claims.named_objects import find_changed_names, find_file_names, read_added_test_count
 from verdikt.claims.wording import has_wording
 from verdikt.evidence.check_proof import describe_missing_tests
 from verdikt.evidence.effect_proof import prove_effect, prove_reading
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
-from verdikt.knowledge import find_language, find_role
+from verdikt.knowledge import find_language, find_record, find_role
 from verdikt.model.work_tree import classify_file, is_test_file
+from verdikt.runs.program_kinds import resolve_program_name
 from verdikt.runs.shell_runs import is_file_handler
 from verdikt.turns.turn import TurnEvidence, is_same_path
 
@@ -38,8 +39,10 @@ def list_changed_paths(turn: TurnEvidence) -> tuple[str, ...]:
     facts = turn.facts
     if facts.changes is None:
         return tuple(path for path in (*_list_earlier_edits(turn), *turn.edit_paths))
+    foreign = turn.list_foreign_changes("code")
+    own_changes = (path for path in facts.changes if path not in foreign)
     # Ignored files, and files outside the project, are not in the fingerprint.
-    return (*facts.changes, *(path for path in turn.edit_paths if path in turn.unlisted))
+    return (*own_changes, *(path for path in turn.edit_paths if path in turn.unlisted))
 
 
 def _list_earlier_edits(turn: TurnEvidence) -> tuple[str, ...]:
@@ -100,7 +103,8 @@ def _find_untouched(request: ProofRequest, changed: tuple[str, ...]) -> Missing 
         return None
     for name in find_changed_names(request.text):
         if not is_changed(name, changed):
-            return Missing(f"`{name}` was not changed since you were asked")
+            is_foreign = is_changed(name, tuple(turn.list_foreign_changes("code")))
+            return Missing(f"`{name}` was not changed {'by you' if is_foreign else 'since you were asked'}")
     untouched = [
         name
         for name in _list_requested_names(request)
@@ -159,7 +163,10 @@ def _find_missing_test(request: ProofRequest) -> Missing | None:
     facts = request.turn.facts
     if facts.changes is None or not has_wording("added_test", request.text):
         return None
-    if facts.tests_after.tests > facts.tests_before.tests:
+    added, claimed = facts.tests_after.tests - facts.tests_before.tests, read_added_test_count(request.text)
+    if 0 < added < claimed and not _ran_more_tests(request.turn):
+        return Missing(f"{added} test{' was' if added == 1 else 's were'} added, and {claimed} are claimed")
+    if added > 0:
         return None
     if any(is_test_file(path) for path in facts.changes) and _ran_more_tests(request.turn):
         return None
@@ -174,9 +181,10 @@ def _ran_more_tests(turn: TurnEvidence) -> bool:
 
 def find_unparsable(turn: TurnEvidence) -> Missing | None:
     """Return that a changed file does not parse; None when all do."""
-    for path, error in turn.facts.syntax_errors.items():
-        return Missing(f"`{path}` does not parse: {error}")
-    return None
+    errors = turn.facts.syntax_errors
+    foreign = turn.list_foreign_changes("data", "ci", "asset") if errors else frozenset()
+    path = next((path for path in errors if path not in foreign), "")
+    return Missing(f"`{path}` does not parse: {errors[path]}") if path else None
 
 
 def _prove_checked(request: ProofRequest, code: tuple[str, ...]) -> Proof | Missing:
@@ -234,7 +242,8 @@ def _find_run_of(turn: TurnEvidence, code: tuple[str, ...]) -> tuple[int, ...]:
             # Copying or formatting a file does not execute it.
             if is_file_handler(run.argv) or not turn.is_fresh(call):
                 continue
-            named = any(is_same_path(word, path) for word in run.argv for path in code if path != "*")
+            words = (*_list_operands(run.argv), *([run.reads] if run.reads else ()))
+            named = any(is_same_path(word, path) for word in words for path in code if path != "*")
             # Short stems such as `a` or `io` would match by accident.
             if named or any(stem in word.split(".") for word in run.argv for stem in stems if len(stem) > 2):
                 return (call.seq,)
@@ -243,6 +252,13 @@ def _find_run_of(turn: TurnEvidence, code: tuple[str, ...]) -> tuple[int, ...]:
             if run.argv[0] in _TASK_RUNNERS and "Makefile" in {posixpath.basename(path) for path in code}:
                 return (call.seq,)
     return ()
+
+
+def _list_operands(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words of a command; those of a database's client hold statements, such as `.read totals.sql`."""
+    record = find_record(resolve_program_name(argv[0])) or {}
+    is_database = str(record.get("handler", "")).startswith("database")
+    return tuple(part for word in argv for part in word.split()) if is_database else argv
 
 
 def _find_imported_modules(argv: tuple[str, ...]) -> set[str]:

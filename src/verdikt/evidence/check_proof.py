@@ -1,6 +1,6 @@
 """Proof of a claim about a check: tests, build, lint, types. Each needs its own. Pure."""
 
-from verdikt.claims.named_objects import find_file_names, read_test_count
+from verdikt.claims.named_objects import find_file_names, find_spans, read_test_count
 from verdikt.claims.wording import has_wording
 from verdikt.evidence.proof_request import Missing, ProofRequest
 from verdikt.evidence.validator import Proof
@@ -17,9 +17,21 @@ def prove_tests(request: ProofRequest) -> Proof | Missing:
     proof = request.try_validator("tests_pass", arguments)
     if not proof.holds:
         return Missing(proof.reason, "test", full_suite="whole" in arguments)
+    if test := _find_unselected_test(request):
+        return Missing(f"no run in this turn was of `{test}`", "test")
     if fewer := describe_missing_tests(request):
         return Missing(fewer, "test")
     return proof
+
+
+def _find_unselected_test(request: ProofRequest) -> str:
+    """Return a test that the sentence names and that no run was of, where each run chose tests by name; else empty."""
+    runs = [run for call in request.turn.calls for run in call.successful_runs("test") if request.turn.is_fresh(call)]
+    if not all(any("::" in word for word in run.argv) for run in runs):
+        return ""
+    chosen = " ".join(run.command_line for run in runs)
+    names = (span for span in find_spans(request.text) if span.isidentifier() and span.startswith("test"))
+    return next((name for name in names if name not in chosen), "")
 
 
 def describe_missing_tests(request: ProofRequest) -> str:
@@ -30,7 +42,8 @@ def describe_missing_tests(request: ProofRequest) -> str:
     marks = facts.tests_after.marks - facts.tests_before.marks
     if marks > 0:
         return (
-            f"{marks} skip or expected-failure mark{'' if marks == 1 else 's'} added to the tests; say so, or remove it"
+            f"{marks} skip, selection or expected-failure mark{'' if marks == 1 else 's'} added to the tests;"
+            " say so, or remove it"
         )
     removed = facts.tests_before.tests - facts.tests_after.tests
     if removed > 0:

@@ -6,10 +6,10 @@ what is missing and which command would prove it. Everything it uses is in the l
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from verdikt.claims.model import SentenceClaim
+from verdikt.claims.reader import CHECK_TOPICS, COMMAND_TOPICS, SentenceClaim
 from verdikt.claims.topics import refine_claims, reports_change
 from verdikt.claims.wording import has_wording
 from verdikt.evidence.proof_request import Missing, ProofRequest, Unknowable
@@ -31,9 +31,6 @@ MAX_REFUSALS = 12
 
 MAX_CLAIMS = 100
 """Number of claims at the end of one message that are judged."""
-
-_UNCHECKED_TOPICS = frozenset({"commit", "push", "release", "deploy", "install"})
-"""Topics of an admission that say nothing about whether the work was checked (`not pushed yet`)."""
 
 
 class GateResult(enum.StrEnum):
@@ -164,13 +161,18 @@ def _prove_claims(
     claims: Sequence[SentenceClaim], turn: TurnEvidence, settings: EvidenceSettings, message: str
 ) -> tuple[list[tuple[SentenceClaim, Proof]], list[MissingProof], list[str], str]:
     """Return the proofs, what is missing, the topics that were proven, and what cannot be known."""
+    claims = [_read_admission(claim, turn) for claim in claims]
+    # `Not pushed yet` says nothing about whether the work was checked.
     is_admitted = any(
-        claim.act == "admission" and not (claim.topics and set(claim.topics) <= _UNCHECKED_TOPICS) for claim in claims
+        claim.act == "admission" and not (claim.topics and COMMAND_TOPICS.issuperset(claim.topics)) for claim in claims
     )
     proofs: list[tuple[SentenceClaim, Proof]] = []
     missing: list[MissingProof] = []
     topics: list[str] = []
     unknown = ""
+    if has_wording("fewer_tests", message):
+        # The message says itself that tests are gone, so a smaller run is no contradiction.
+        turn = replace(turn, accepts_fewer_tests=True)
     # The last ones, without the sentences that claim nothing: many of those must not hide a claim at the end.
     for claim in [claim for claim in claims if claim.act != "none"][-MAX_CLAIMS:]:
         request = ProofRequest(claim, turn, message, is_admitted or _is_brought_by_git(claim, claims))
@@ -191,7 +193,29 @@ def _prove_claims(
                 missing.append(MissingProof(claim, outcome.reason, next_attempt))
             else:
                 proofs.append((claim, outcome))
-    return proofs, missing, list(dict.fromkeys(topics)), unknown
+    return proofs, _drop_repeated(missing), list(dict.fromkeys(topics)), unknown
+
+
+def _drop_repeated(missing: Sequence[MissingProof]) -> list[MissingProof]:
+    """Return what is missing, each gap of a sentence once: its parts and its topics often have the same one."""
+    distinct: list[MissingProof] = []
+    for one in missing:
+        if not any(
+            (one.reason, one.command) == (other.reason, other.command)
+            and other.claim.start <= one.claim.start
+            and one.claim.end <= other.claim.end
+            for other in distinct
+        ):
+            distinct.append(one)
+    return distinct
+
+
+def _read_admission(claim: SentenceClaim, turn: TurnEvidence) -> SentenceClaim:
+    """Return a claim; `I could not run the tests`, said of work that was done, as the admission that it is."""
+    is_about_checks = bool(claim.topics) and CHECK_TOPICS.issuperset(claim.topics)
+    return (
+        replace(claim, act="admission") if claim.act == "blocked" and is_about_checks and turn.facts.changes else claim
+    )
 
 
 def _is_brought_by_git(claim: SentenceClaim, claims: Sequence[SentenceClaim]) -> bool:

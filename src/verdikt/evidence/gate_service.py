@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from verdikt.claims.model import read_claims
+from verdikt.claims.reader import read_claims
 from verdikt.evidence.final_block import check_final_block, needs_final_block
 from verdikt.evidence.gate import GateResult, GateState, build_proof_record, judge_turn
 from verdikt.evidence.section import EvidenceSettings
@@ -162,7 +162,8 @@ class EvidenceGate:
             directory = os.path.normpath(os.path.join(cwd, run["cwd"] or "."))
             is_check = run["kind"] in _CHECK_KINDS or any(argv[: len(prefix)] == prefix for prefix in prefixes)
             # Where a project has no check, a run of the changed program is one: `python3 hello.py`.
-            if is_check or (run["kind"] == "other" and self._executes_file(argv, directory)):
+            words = (*argv, run.get("reads", ""))
+            if is_check or (run["kind"] == "other" and self._executes_file(words, directory)):
                 # A check of a part of the project is about the sources of the whole.
                 return cwd if is_path_below(directory, cwd) else directory
         return ""
@@ -217,6 +218,9 @@ class EvidenceGate:
         seen: dict[str, Any] = {"facts": evidence.record_facts(), "message": message[-MAX_RECORDED_MESSAGE:]}
         if snapshot is not None and len(snapshot.dirty or ()) <= MAX_STOP_FILES:
             seen["snapshot"] = snapshot.record()
+        if judgement.result is GateResult.PROVEN and (smaller := evidence.smaller_test_runs):
+            # The message named what is gone; the next turn is compared with what is there now.
+            seen["smaller"] = smaller
         self._record_judgement(turn, judgement, faults, seen | {"parse_status": transcript.status})
         self._report_to_parent(turn, judgement, evidence)
         if settings.mode == "enforce" and judgement.result is GateResult.REFUSED:

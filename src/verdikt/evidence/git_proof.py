@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from verdikt.claims.named_objects import find_changed_names, find_ref_names
+from verdikt.claims.named_objects import find_changed_names, find_ref_names, find_spans
 from verdikt.claims.wording import has_wording
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
@@ -25,9 +25,23 @@ _REF_WORK = compile_lazily(
 )
 
 
-def is_about_refs(text: str) -> bool:
+def is_about_refs(request: ProofRequest) -> bool:
     """Return whether a sentence reports work on branches, tags or stashes, whatever topic it was given."""
-    return bool(_REF_WORK.search(text)) or has_wording("new_branch", text) or has_wording("stash", text)
+    text = request.text
+    if _REF_WORK.search(text) or has_wording("new_branch", text) or has_wording("stash", text):
+        return True
+    # In whichever words: it speaks of a branch or a tag, and names one that came or went.
+    is_about_name = (has_wording("branch", text) and not _ON_BRANCH.search(text)) or has_wording("tag", text)
+    return is_about_name and not _list_differing_refs(request).isdisjoint(find_spans(text))
+
+
+def _list_differing_refs(request: ProofRequest) -> set[str]:
+    """Return the branches and tags that were made or deleted since the prompt, by their names."""
+    before, after = request.turn.facts.git_before, request.turn.facts.git_after
+    if before is None or after is None:
+        return set()
+    refs = before.refs.keys() ^ after.refs.keys()
+    return {name.split("/", 2)[2] for name in refs if name.startswith(("refs/heads/", "refs/tags/"))}
 
 
 def prove_commit(request: ProofRequest) -> Proof | Missing:
@@ -131,10 +145,12 @@ def _prove_refs(request: ProofRequest, before: GitState, after: GitState, prefix
         old -= {after.branch} if after.branch != before.branch else set()
     differing = old - new if is_deletion else new - old
     moved = {name for name in new & old if before.refs.get(prefix + name) != after.refs.get(prefix + name)}
+    # What was renamed is gone, and another name has come.
+    renamed = old - new if differing and not is_deletion else set()
     if is_deletion:
         # One that was made after the prompt leaves no trace in the states; the command that took it away does.
         differing |= {name for name in names if name not in new and _has_deleted_ref(request, name)}
-    wrong = [name for name in names if name not in (differing | (set() if is_deletion else moved))]
+    wrong = [name for name in names if name not in differing | (set() if is_deletion else moved | renamed)]
     if wrong and is_deletion:
         return Missing(f"`{wrong[0]}` still exists" if wrong[0] in new else f"nothing deleted the {word} `{wrong[0]}`")
     if wrong:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from verdikt.claims.model import SentenceClaim
+from verdikt.claims.reader import SentenceClaim
 from verdikt.claims.wording import has_wording
 from verdikt.evidence.validator import Arguments, Proof, ProofStatus, run_validator
 from verdikt.evidence.validator_registry import VALIDATORS

@@ -56,7 +56,7 @@ def prove_topic(request: ProofRequest, topic: str, settings: EvidenceSettings) -
     # `The last commit now reads …` reports a new commit and no change of a file.
     names_commit = request.claim.topics == ("change",) and has_wording("commit", request.text)
     is_reworded = names_commit and not reports_change(request.text) and not request.turn.facts.changes
-    if is_reworded or (topic in ("change", "file_operation", "release") and is_about_refs(request.text)):
+    if is_reworded or (topic in ("change", "file_operation", "release") and is_about_refs(request)):
         row = prove_commit
     elif topic == "change" and is_about_files(request.text):
         row = prove_file_operation

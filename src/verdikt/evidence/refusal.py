@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from verdikt.claims.model import SentenceClaim
+from verdikt.claims.reader import SentenceClaim
 from verdikt.evidence.proof_request import Missing
 from verdikt.knowledge import find_page_check, find_parse_command
 from verdikt.runs.program_kinds import is_partial_test_run, is_type_check

@@ -1,8 +1,10 @@
 """When a run of a command proves something: it succeeded, its status is its own, and nothing changed since. Pure."""
 
+import posixpath
 from collections.abc import Callable
 
 from verdikt.evidence.validator import Arguments, Predicate
+from verdikt.model.work_tree import classify_file
 from verdikt.runs.logged_call import LoggedCall
 from verdikt.runs.shell_runs import ProgramRun
 from verdikt.turns.turn import TurnEvidence, is_same_path
@@ -54,15 +56,39 @@ def build_run_predicate(
                     return _explain_unproven(call, run, "")
                 if run in call.successful_runs(*kinds) and turn.is_fresh(call):
                     other = turn.find_work_elsewhere(call, run)
-                    if not other:
+                    unread = _find_unread_code(turn, kinds, is_relevant)
+                    if not other and not unread:
                         return (call.seq,)
-                    reason = f"`{run.command_line}` ran in another tree than `{other}`"
+                    reason = f"`{run.command_line}` " + (
+                        f"ran in another tree than `{other}`" if other else f"did not look at `{unread}`"
+                    )
                 elif reason.startswith("no "):
                     stale = turn.describe_change_since(call) if run in call.successful_runs(*kinds) else ""
                     reason = _explain_unproven(call, run, stale)
         return reason
 
     return check_turn
+
+
+def _find_unread_code(turn: TurnEvidence, kinds: tuple[str, ...], is_relevant: Callable[[ProgramRun], bool]) -> str:
+    """Return changed code that none of the fresh runs of these kinds looked at; empty where one looked at all."""
+    named: list[str] = []
+    for call in turn.calls:
+        for run in call.successful_runs(*kinds):
+            if not is_relevant(run) or not turn.is_fresh(call):
+                continue
+            files = [word for word in run.argv[1:] if classify_file(word) == "code" and "*" not in word]
+            # A directory, a pattern, or no name at all: the program looks for the files itself.
+            if not files or any(_names_files(word) for word in run.argv[1:] if word not in files):
+                return ""
+            named += files
+    suffixes = {posixpath.splitext(word)[1] for word in named}
+    code = (path for path in turn.facts.changed_of_kind("code") if posixpath.splitext(path)[1] in suffixes)
+    return next((path for path in code if not any(is_same_path(word, path) for word in named)), "")
+
+
+def _names_files(word: str) -> bool:
+    return not word.startswith("-") and (word == "." or "/" in word or "*" in word or "$" in word)
 
 
 def _explain_unproven(call: LoggedCall, run: ProgramRun, changed: str) -> str:

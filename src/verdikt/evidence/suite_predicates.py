@@ -89,10 +89,21 @@ def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> s
     if other := turn.find_work_elsewhere(call, run):
         return f"`{run.command_line}` ran in another tree than `{other}`"
     # Deleting failing tests must not turn the suite green.
-    if counts.total < turn.best_test_counts.get(run.command_line, 0):
-        before = turn.best_test_counts[run.command_line]
+    if counts.total < (before := _count_earlier_tests(turn, call, run)):
         return f"`{run.command_line}` ran {counts.total} tests, and {before} before: some are gone"
     return ""
+
+
+def _count_earlier_tests(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> int:
+    """Return how many tests the same command ran before, whatever came of them; 0 where fewer are accepted."""
+    if turn.accepts_fewer_tests:
+        return 0
+    earlier = (
+        other.tests.total - other.tests.errors
+        for other in (*turn.earlier, *turn.calls)
+        if other.tests and other.seq < call.seq and any(run.argv == same.argv for same in other.runs)
+    )
+    return max(turn.best_test_counts.get(run.command_line, 0), *earlier, 0)
 
 
 def _name_status_hider(command: str) -> str:
@@ -102,15 +113,14 @@ def _name_status_hider(command: str) -> str:
 
 
 def _is_preexisting_failure(turn: TurnEvidence, call: LoggedCall) -> bool:
-    """Return whether the same run failed at least as badly before the first edit."""
+    """Return whether the same run failed at least as badly before the first edit, or of the same sources as then."""
     if call.tests is None or not turn.edits or not turn.is_fresh(call):
         return False
     first = turn.edits[0].seq
     keys = {run.command_line for run in call.runs if run.kind == "test"}
     for earlier in turn.calls:
-        if earlier.seq >= first:
-            break
-        if earlier.tests and keys & {run.command_line for run in earlier.runs}:
+        is_before = earlier.seq < first or (bool(earlier.tree[1]) and earlier.tree[1] == turn.facts.first_digest)
+        if is_before and earlier.tests and keys & {run.command_line for run in earlier.runs}:
             return (
                 0 < call.tests.failed <= earlier.tests.failed
                 and call.tests.total >= earlier.tests.total

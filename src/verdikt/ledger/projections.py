@@ -197,7 +197,8 @@ def _fold_evidence(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
         counters = {"refusals": int(body.get("refusals", 0)), "progress": str(body.get("progress", ""))}
         return {**state, **counters, "refused": state["refused"] + 1}
     ended = {"turn": entry.seq, "open": False, "refusals": 0, "progress": "", "refused": 0, "baseline": 0}
-    return {**state, **ended, "proven": _fold_proven(state["proven"], entry)}
+    best = {**state["best"], **{name[:400]: int(count) for name, count in (body.get("smaller") or {}).items()}}
+    return {**state, **ended, "best": best, "proven": _fold_proven(state["proven"], entry)}
 
 
 def _fold_proven(proven: dict[str, Any], entry: Entry) -> dict[str, Any]:

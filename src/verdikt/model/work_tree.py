@@ -68,6 +68,14 @@ def can_hold_tests(path: str) -> bool:
     return is_test_file(path) or path.endswith((".rs", ".zig", ".d"))
 
 
+_SELECTION_NAMES = frozenset("pyproject.toml pytest.ini tox.ini setup.cfg package.json makefile gnumakefile".split())
+
+
+def can_select_tests(path: str) -> bool:
+    """Return whether a file may say which of a project's tests run."""
+    return path.rpartition("/")[2].lower() in _SELECTION_NAMES
+
+
 def can_make_checks_stale(path: str, *, tracked: bool) -> bool:
     """Return whether a check that ran before this file changed no longer says anything about the project.
 

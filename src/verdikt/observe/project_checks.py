@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from verdikt.knowledge import find_role, list_checks, resolve_alias
+from verdikt.knowledge import find_role, list_checks, list_role, resolve_alias
 from verdikt.observe.small_file import read_small_text
 from verdikt.observe.world import find_project_root
 
@@ -16,7 +16,7 @@ _TASK_NAMES: Mapping[str, tuple[str, ...]] = {
     "test": ("test", "tests", "check"),
     "build": ("build", "all", "compile"),
     "lint": ("lint",),
-    "types": ("typecheck", "type-check", "types", "mypy", "tsc"),
+    "types": ("typecheck", "type-check", "types", *list_role("type_checker")),
 }
 """Kind of check → names of tasks that run it, the usual ones first."""
 

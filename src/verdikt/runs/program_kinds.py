@@ -18,8 +18,10 @@ _SCRIPT_HOLDERS = find_role("package_script")
 _PROJECT_WRAPPERS = find_role("project_wrapper")
 _TYPE_CHECKERS = find_role("type_checker")
 
-_ANY_PROGRAM = "*"
-_DRY_RUN_FLAGS = find_task_words(_ANY_PROGRAM, "dry")
+ANY_PROGRAM = "*"
+"""The name under which tasks lists what holds for every runner."""
+
+_DRY_RUN_FLAGS = find_task_words(ANY_PROGRAM, "dry")
 
 
 def classify_run(argv: Sequence[str]) -> str:
@@ -147,7 +149,7 @@ def is_dry_run(argv: Sequence[str]) -> bool:
     )
 
 
-_SELECTION_FLAGS = find_task_words(_ANY_PROGRAM, "parts")
+_SELECTION_FLAGS = find_task_words(ANY_PROGRAM, "parts")
 _FULL_SUITE_PATHS = frozenset(
     ". ./... ./ tests tests/ test test/ spec spec/ src src/ __tests__ all //... discover".split()
 )

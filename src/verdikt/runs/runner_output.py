@@ -15,7 +15,10 @@ MAX_CHARACTERS = 400_000
 
 @dataclass(frozen=True, slots=True)
 class TestCounts:
-    """How many tests passed, failed and were skipped; `total` counts only those that ran."""
+    """How many tests passed, failed and were skipped; `total` counts only those that ran.
+
+    `errors` are those of the failures that may be about the same test as another result: one of a fixture, for example.
+    """
 
     __test__ = False  # not a test, whatever its name says
 
@@ -23,6 +26,7 @@ class TestCounts:
     passed: int
     failed: int
     skipped: int = 0
+    errors: int = 0
 
     @property
     def total(self) -> int:
@@ -42,6 +46,7 @@ class TestCounts:
             "failed": self.failed,
             "skipped": self.skipped,
             "total": self.total,
+            **({"errors": self.errors} if self.errors else {}),
         }
 
     @classmethod
@@ -52,6 +57,7 @@ class TestCounts:
             int(record.get("passed", 0)),
             int(record.get("failed", 0)),
             int(record.get("skipped", 0)),
+            int(record.get("errors", 0)),
         )
 
 
@@ -59,7 +65,8 @@ _ANSI = compile_lazily(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\([A-Z0-9]|\][^\x07\x1b]{0,20
 _DIGITS = "0123456789"
 # An expected failure did not pass, and marking a failing test so must not turn it into a pass.
 _PASS_WORDS = frozenset("passed xpassed pass ok flaky".split())
-_FAIL_WORDS = frozenset(("failed", "failures", "fail", "error", "errors", "interrupted", "unexpected successes"))
+_FAIL_WORDS = frozenset(("failed", "failures", "fail", "interrupted", "unexpected successes"))
+_ERROR_WORDS = frozenset(("error", "errors"))
 _UNCOUNTED_WORDS = frozenset(("disabled",))
 """Tests that did not run and are not among the total; the other words mean tests that did not run either."""
 
@@ -87,9 +94,9 @@ class ReportFormat(NamedTuple):
         has_words = self._count_words(text, reports, numbers)
         if not reports and (self.pattern is not None or not has_words):
             return None
-        failed, skipped = numbers["failed"], numbers["skipped"]
+        failed, skipped = numbers["failed"] + numbers["errors"], numbers["skipped"]
         passed = numbers["passed"] + max(0, numbers["total"] - failed - skipped) + max(0, numbers["ran"] - failed)
-        return TestCounts(self.name, passed, failed, skipped + numbers["uncounted"])
+        return TestCounts(self.name, passed, failed, skipped + numbers["uncounted"], numbers["errors"])
 
     def _count_words(self, text: str, reports: list[re.Match[str]], numbers: Counter[str]) -> bool:
         """Add the results that stand as single words; return whether there are any."""
@@ -113,6 +120,8 @@ def _classify_word(word: str) -> str:
         return "passed"
     if word in _FAIL_WORDS:
         return "failed"
+    if word in _ERROR_WORDS:
+        return "errors"
     return "uncounted" if word in _UNCOUNTED_WORDS else "skipped"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from verdikt.knowledge import find_role, find_task_words
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.patch import read_patch_paths
-from verdikt.runs.program_kinds import classify_run, edits_in_place, is_dry_run, resolve_program_name
+from verdikt.runs.program_kinds import ANY_PROGRAM, classify_run, edits_in_place, is_dry_run, resolve_program_name
 from verdikt.shell import analyse
 from verdikt.shell.command import Command, Redirect, Script
 
@@ -42,7 +42,8 @@ class ProgramRun:
     """One program that ran.
 
     `status_propagates`: a status of 0 for the whole command means that this program ended with 0 too. `piped`: a pipe
-    hides the status, but nothing except this program can have printed a summary in what the command printed.
+    hides the status, but nothing except this program can have printed a summary in what the command printed. `reads` is
+    the file on its standard input.
     """
 
     argv: tuple[str, ...]
@@ -51,6 +52,7 @@ class ProgramRun:
     dry_run: bool = False
     cwd: str = ""
     piped: bool = False
+    reads: str = ""
 
     @property
     def command_line(self) -> str:
@@ -66,6 +68,7 @@ class ProgramRun:
             "dry": self.dry_run,
             "cwd": self.cwd,
             "piped": self.piped,
+            **({"reads": self.reads} if self.reads else {}),
         }
 
     @classmethod
@@ -78,6 +81,7 @@ class ProgramRun:
             bool(record.get("dry")),
             str(record.get("cwd", "")),
             bool(record.get("piped")),
+            str(record.get("reads", "")),
         )
 
 
@@ -118,16 +122,17 @@ def _iter_runs(script: Script, depth: int) -> Iterator[ProgramRun]:
                 )
             continue
         real = _unwrap_command(script, command)
-        argv = tuple(word.display_text[:MAX_WORD_LENGTH] for word in real.argv[:MAX_WORDS])
+        words = [*(word.display_text for word in real.argv), *_list_variable_options(outer[:index], real)]
+        argv = tuple(word[:MAX_WORD_LENGTH] for word in words[:MAX_WORDS])
         is_certain = all(word.is_known for word in real.argv[:1]) and not real.host and not changes_path
-        is_dry_by_env = any("collect-only" in word.text or "-DskipTests" in word.text for _, word in real.assignments)
         yield ProgramRun(
             argv,
             classify_run(argv),
             propagates and is_certain,
-            is_dry_run(argv) or is_dry_by_env,
+            is_dry_run(argv),
             _command_cwd(real),
             is_certain and not script.problems and _is_only_printer(script, outer, command),
+            next((redirect.target.display_text for redirect in real.redirects if redirect.op == "<"), ""),
         )
 
 
@@ -145,6 +150,20 @@ def _sets_path(command: Command) -> bool:
     values += [(word.raw or word.text).partition("=")[2] for word in exported if word.text.startswith("PATH=")]
     parts = [part for value in values for part in value.strip("\"'").split(":")]
     return any(not _TOOL_DIRECTORY.match(part) for part in parts)
+
+
+_OPTION_VARIABLES = find_task_words(ANY_PROGRAM, "variables")
+
+
+def _list_variable_options(before: list[Command], command: Command) -> list[str]:
+    """Return the options that a check takes from variables which were set for it: `PYTEST_ADDOPTS='-k cart' pytest`."""
+    if classify_run([word.display_text for word in command.argv]) == "look":
+        return []
+    values = {name: word.text for name, word in command.assignments}
+    exported = [word.text for other in before if other.name in _VARIABLE_SETTERS for word in other.argv[1:]]
+    for name, _, value in (word.partition("=") for word in exported):
+        values.setdefault(name, value)
+    return [word for name, value in values.items() if name in _OPTION_VARIABLES for word in value.split()]
 
 
 _PASSIVE_FILTERS = find_role("passive_filter")
@@ -282,20 +301,30 @@ def _writes_file(redirect: Redirect) -> bool:
 
 
 def _find_edits(text: str) -> tuple[str, ...]:
-    paths: list[str] = []
+    edits: list[str] = []
     for command in analyse(text).commands:
-        paths += [redirect.target.display_text for redirect in command.redirects if _writes_file(redirect)]
+        paths = [redirect.target.display_text for redirect in command.redirects if _writes_file(redirect)]
         words = [word.display_text for word in command.argv[1:]]
         operands = [word for word in words if not word.startswith("-")]
         if patched := _find_patched_paths(command, words):
-            paths += patched
+            edits += patched
         elif edits_in_place(command.name, words):
             paths += operands[1:]  # after the script
         elif command.name in _WRITING_PROGRAMS:
             paths += operands[-1:] if command.name in _LAST_OPERAND_WRITERS else operands
         elif _rewrites_sources(command.name, words):
-            paths.append("*")
-    return tuple(dict.fromkeys(path for path in paths if path))[:MAX_RUNS]
+            edits.append("*")
+        edits += _locate_paths(command, paths)
+    return tuple(dict.fromkeys(path for path in edits if path))[:MAX_RUNS]
+
+
+def _locate_paths(command: Command, paths: list[str]) -> list[str]:
+    """Return paths as seen from where the whole command text starts: `cd app && touch x` writes `app/x`."""
+    if command.cwd is None or not paths:
+        return paths
+    if not command.cwd.is_known:
+        return ["*"]
+    return [path if path.startswith("~") else join(command.cwd.text, path) for path in paths]
 
 
 def _find_patched_paths(command: Command, words: list[str]) -> tuple[str, ...]:

@@ -1,9 +1,13 @@
 """Count the tests in a source text, and the marks that keep them from counting. Pure."""
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.model.work_tree import can_select_tests
+from verdikt.runs.program_kinds import is_partial_test_run
+from verdikt.runs.shell_runs import read_runs
 
 _TESTS = compile_lazily(
     r"^\s*(?:async\s+)?def\s+test\w*\s*\("  # Python
@@ -33,6 +37,34 @@ class Census(NamedTuple):
 
     tests: int = 0
     marks: int = 0
+
+
+_TEST_COMMANDS = compile_lazily(
+    r"^addopts\s*=\s*(?P<options>(?:.*|\s*\n)(?:\n[ \t]+.*)*)"  # pytest
+    r"|^\s*\"(?:test|tests|check)\"\s*:\s*\"(?P<script>(?:[^\"\\\n]|\\.)*)\""  # package.json
+    r"|\"scripts\"\s*:\s*\{[^{}]*?\"(?:test|tests|check)\"\s*:\s*\"(?P<inline>(?:[^\"\\\n]|\\.)*)\""
+    r"|^(?:test|tests|check)\s*:(?!=)[^\n]*\n(?P<recipe>(?:\t[^\n]*(?:\n|$))+)",  # Makefile
+    re.MULTILINE,
+)
+"""Where a project's configuration says how all of its tests are run."""
+
+
+def take_census(path: str, text: str) -> Census:
+    """Return the census of one file; of configuration, how often it has only some of the tests run."""
+    return Census(0, sum(_list_selections(text))) if can_select_tests(path) else count_tests(text)
+
+
+def _list_selections(text: str) -> Iterator[bool]:
+    for match in _TEST_COMMANDS.finditer(text):
+        options = match["options"]
+        command = f"pytest {options.translate(_QUOTING)}" if options else next(filter(None, match.groups()), "")
+        for run in read_runs(re.sub(r"(?m)^\t[@-]*", "", command.replace('\\"', '"'))):
+            # A directory is where the tests are; an option chooses among them.
+            chosen = [word for word in run.argv if word.startswith("-")]
+            yield run.kind == "test" and is_partial_test_run((run.argv[0], *chosen))
+
+
+_QUOTING = str.maketrans("\"'[],\n", "      ")
 
 
 def count_tests(text: str) -> Census:

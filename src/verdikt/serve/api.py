@@ -12,6 +12,7 @@ from verdikt.ledger.chain_verifier import verify_chain
 from verdikt.model.entry import unseal_line
 from verdikt.serve.approval_api import APPROVAL_ROUTES
 from verdikt.serve.exports import EXPORT_ROUTES
+from verdikt.serve.feed import FEED_ROUTE
 from verdikt.serve.fleet_api import FLEET_ROUTES
 from verdikt.serve.jobs import JobQueue
 from verdikt.serve.machine_api import MACHINE_ROUTES
@@ -178,7 +179,7 @@ def list_events(call: ApiCall) -> Any:
 
 def read_openapi(_: ApiCall) -> Any:
     """Return the description of this interface."""
-    return build_openapi(ROUTES, MACHINE_ROUTES)
+    return build_openapi((*ROUTES, FEED_ROUTE), MACHINE_ROUTES)
 
 
 def read_metrics(call: ApiCall) -> Response:
@@ -231,7 +232,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     ApiRoute("GET", "/healthz", read_health, ANYBODY, "the process answers"),
     ApiRoute("GET", "/readyz", read_readiness, ANYBODY, "the database answers"),
 )
-"""Every route but the pages, their files and the feed, which is a stream (`feed.py`)."""
+"""Every route but the pages, their files and the feed, which is a stream (`FEED_ROUTE`)."""
 
 
 def _find_chain(call: ApiCall, reader: StoreReader) -> StoredChain:

@@ -5,26 +5,24 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from anyio.to_thread import run_sync
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from verdikt.errors import CanonicalError, ServiceError, WireError
 from verdikt.serve.api import ROUTES
-from verdikt.serve.feed import stream_feed
+from verdikt.serve.feed import FEED_ROUTE
 from verdikt.serve.json_response import build_json_response
 from verdikt.serve.machine_api import MACHINE_ROUTES, MachineApi
 from verdikt.serve.people import Person
 from verdikt.serve.request_body import MAX_BODY_BYTES, read_body
 from verdikt.serve.routes import ApiCall, ApiRoute, Forbidden, NotFound
 from verdikt.serve.service import Service
-from verdikt.serve.store_reader import StoreReader
 from verdikt.web.files import find_file, read_shell
 
 _LOGGER = logging.getLogger("verdikt.serve")
@@ -62,7 +60,7 @@ def build_app(service: Service) -> ASGIApp:
     routes += [Route(path, _serve_shell, methods=["GET"]) for path in PAGES]
     routes.append(Route("/static/{path:path}", _serve_file, methods=["GET"]))
     routes += [Route(route.path, _build_endpoint(service, route), methods=[route.method]) for route in ROUTES]
-    routes.append(Route("/v1/feed", _build_feed(service), methods=["GET"]))
+    routes.append(Route(FEED_ROUTE.path, _build_endpoint(service, FEED_ROUTE), methods=[FEED_ROUTE.method]))
     routes.append(Route("/{path:path}", _serve_unknown, methods=["GET"]))
     return _RequestFilter(Starlette(routes=routes), service)
 
@@ -171,8 +169,8 @@ def _handle_call(service: Service, route: ApiRoute, request: Request, body: byte
                 # A program that tries to vote or to change something is worth knowing of.
                 _record_refusal(service, person, request)
             return _build_error(403, problem)
-        origin = request.headers.get("origin", "")
-        call = ApiCall(service, person, request.path_params, request.query_params, body, request.cookies, origin)
+        origin, event = request.headers.get("origin", ""), request.headers.get("last-event-id", "")
+        call = ApiCall(service, person, request.path_params, request.query_params, body, request.cookies, origin, event)
         result: Any = route.handler(call)
     except NotFound as error:
         return _build_error(404, str(error))
@@ -230,23 +228,3 @@ def _find_forgery(service: Service, request: Request) -> str:
     if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
         return "expected a request of this service's own page"
     return "" if request.headers.get(WRITE_HEADER) else f"expected the header `{WRITE_HEADER}`"
-
-
-def _build_feed(service: Service) -> Callable[[Request], Awaitable[Response]]:
-    def open_reader(request: Request) -> StoreReader | None:
-        person = _find_person(service, request)
-        if person is None or person.scopes is not None:
-            return None
-        return ApiCall(service, person, {}, request.query_params, b"", request.cookies).open_reader()
-
-    async def answer(request: Request) -> Response:
-        if await run_sync(open_reader, request) is None:
-            return _build_error(401, "sign in first")
-        position = request.headers.get("last-event-id") or request.query_params.get("position", "")
-        return StreamingResponse(
-            stream_feed(partial(open_reader, request), position),
-            media_type="text/event-stream",
-            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-        )
-
-    return answer

@@ -16,7 +16,7 @@ from verdikt.serve.entry_search import parse_cursor
 from verdikt.serve.json_response import build_json_response
 from verdikt.serve.people import SEE_ALL
 from verdikt.serve.routes import READERS, VOTERS, ApiCall, ApiRoute, NotFound
-from verdikt.team.approval_wire import encode_vote, parse_request
+from verdikt.team.approval_wire import parse_request
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -72,18 +72,13 @@ def list_approvers(call: ApiCall) -> Any:
 
 
 def vote(call: ApiCall) -> Any:
-    """Count a vote, and record it signed; what does not count is recorded too."""
+    """Count a vote; what does not count is recorded too."""
     approval, ballot = call.read_id("approval"), _read_ballot(call)
-    verb = "approve" if ballot.approved else "refuse"
     try:
         state = call.service.approvals.vote(call.signed_in, approval, ballot, int(call.now))
     except VoteRefused as error:
-        call.record(f"{verb}_rejected", f"{approval}: {error}")
+        call.record(f"{ballot.verb}_rejected", f"{approval}: {error}")
         raise
-    signature = call.service.service_key.sign(
-        encode_vote(approval, call.signed_in.id, ballot.digest, approved=ballot.approved)
-    )
-    call.record(verb, f"{approval} digest {ballot.digest} signature {signature}")
     return {"state": state}
 
 

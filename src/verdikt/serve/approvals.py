@@ -26,7 +26,7 @@ from verdikt.serve.approval_view import (
     to_vote,
 )
 from verdikt.serve.insertion import insert_for
-from verdikt.serve.people import SEE_ALL
+from verdikt.serve.people import SEE_ALL, append_event
 from verdikt.serve.routes import Forbidden, NotFound
 from verdikt.team.approval_wire import (
     ApprovalRequest,
@@ -34,6 +34,7 @@ from verdikt.team.approval_wire import (
     build_challenge,
     build_grant,
     encode_grant,
+    encode_vote,
     find_vote_problem,
     is_satisfied,
     parse_needs,
@@ -69,6 +70,11 @@ class Ballot:
     reason: str = ""
     assertion: Mapping[str, Any] | None = None
     origin: str = ""
+
+    @property
+    def verb(self) -> str:
+        """What the person did, as the service's own record names it."""
+        return "approve" if self.approved else "refuse"
 
 
 class Approvals:
@@ -233,21 +239,15 @@ class Approvals:
             return summarise_votes(connection, organisation, since)
 
     def vote(self, person: Person, approval: int, ballot: Ballot, now: int) -> ApprovalState:
-        """Count a vote, and return what the request is now; raise `VoteRefused` when the vote does not count."""
+        """Count a vote and record it, signed; return what the request is now.
+
+        Raise `VoteRefused` when the vote does not count.
+        """
         table = schema.approval
+        # Before the transaction, because the key may have to be read first.
+        signed = self._sign_vote(person, approval, ballot)
         with self._database.begin_write() as connection:
-            row = (
-                connection.execute(
-                    select(table)
-                    .where(table.c.organisation == person.organisation, table.c.id == approval)
-                    # One vote at a time: the last one that is needed settles it.
-                    .with_for_update()
-                )
-                .mappings()
-                .one_or_none()
-            )
-            if row is None:
-                raise NotFound("no such approval")
+            row = _lock_approval(connection, person.organisation, approval)
             self._check_open(row, ballot, now)
             owner = _find_owner(connection, row)
             votes = [to_vote(vote, owner, is_open=True) for vote in read_votes(connection, approval)]
@@ -270,6 +270,8 @@ class Approvals:
             if ballot.approved and needs_key and not is_strong:
                 raise VoteRefused("this needs your security key")
             _insert_vote(connection, row, own, ballot, now)
+            # In the transaction that counts it: no vote counts that the record does not have.
+            append_event(connection, person.organisation, actor=person.name, verb=ballot.verb, subject=signed, now=now)
             state = ApprovalState.WAITING
             if not ballot.approved:
                 state = ApprovalState.REFUSED
@@ -282,6 +284,11 @@ class Approvals:
                     update(table).where(table.c.id == approval).values(state=state, decided=now, not_after=not_after)
                 )
             return state
+
+    def _sign_vote(self, person: Person, approval: int, ballot: Ballot) -> str:
+        """Return what the service's own record says of a vote."""
+        signed = encode_vote(approval, person.id, ballot.digest, approved=ballot.approved)
+        return f"{approval} digest {ballot.digest} signature {self._service_key.sign(signed)}"
 
     @staticmethod
     def _check_open(row: RowMapping, ballot: Ballot, now: int) -> None:
@@ -301,6 +308,16 @@ class Approvals:
         if problem:
             raise VoteRefused(problem)
         return True
+
+
+def _lock_approval(connection: Connection, organisation: int, approval: int) -> RowMapping:
+    """Return an approval, with which no other vote deals meanwhile: the last one that is needed settles it."""
+    table = schema.approval
+    query = select(table).where(table.c.organisation == organisation, table.c.id == approval).with_for_update()
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None:
+        raise NotFound("no such approval")
+    return row
 
 
 def _hash_shape(request: ApprovalRequest) -> str:

@@ -11,12 +11,14 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
-from verdikt.errors import ServiceError
+from verdikt.errors import ServiceError, WireError
 
 _LOCK_TIMEOUT_SECONDS = 20
 _WRITES = "verdikt_writes"
 # Without an encoding, a cluster that was made in the C locale gives the driver bytes where it expects text.
 _CONNECT_ARGUMENTS = {"connect_timeout": 10, "client_encoding": "utf8"}
+# NUL, which the driver itself refuses; a number out of range; text that the encoding has not.
+_VALUE_STATES = (None, "22003", "22021", "22P05")
 _BECOME_READER = text(
     "SELECT set_config('role', 'verdikt_reader', true), set_config('verdikt.organisation', :organisation, true), "
     "set_config('verdikt.machines', :machines, true), set_config('jit', 'off', true)"
@@ -115,8 +117,15 @@ def _translate_errors(engine: Engine) -> Iterator[None]:
         raise ServiceError("every connection to the database is in use") from error
     except (DBAPIError, driver_error) as error:
         original = error.orig if isinstance(error, DBAPIError) else error
+        if isinstance(original, engine.dialect.loaded_dbapi.DataError) and _is_unstorable(original):
+            raise WireError("expected values that can be stored: text without NUL, numbers of 64 bits") from error
         reason = str(original).strip().splitlines()[0] if str(original or "").strip() else type(error).__name__
         raise ServiceError(f"the database {engine.url.render_as_string()} failed: {reason}") from error
+
+
+def _is_unstorable(error: Exception) -> bool:
+    """Return whether a value that was sent is at fault: another attempt with it would fail as well."""
+    return getattr(error, "sqlstate", None) in _VALUE_STATES
 
 
 def _create_postgresql(url: URL) -> Engine:

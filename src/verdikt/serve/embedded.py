@@ -27,6 +27,7 @@ from verdikt.serve.machines import EnrolledMachine
 from verdikt.serve.notifications import NotificationSettings
 from verdikt.serve.service import Service
 from verdikt.serve.store import TeamStore
+from verdikt.serve.worker import Worker
 from verdikt.ship.approval_courier import ApprovalCourier
 from verdikt.web.files import check_vendor_files
 
@@ -122,13 +123,19 @@ class EmbeddedService(AbstractContextManager["EmbeddedService"]):
         ended = threading.Event()
         importing = threading.Thread(target=self._import_continuously, args=(ended,), name="importer")
         importing.start()
+        # Told apart: a place that does not answer must not hold up what the pages show.
+        worker = Worker(self.service)
+        working = threading.Thread(target=worker.run, name="worker")
+        working.start()
         try:
             if on_start:
                 on_start()
             self._server.run(sockets=[self._socket])
         finally:
             ended.set()
+            worker.stop()
             importing.join()
+            working.join()
 
     def stop(self) -> None:
         """Ask `run` to end, from another thread."""
@@ -140,10 +147,12 @@ class EmbeddedService(AbstractContextManager["EmbeddedService"]):
                 try:
                     self.importer.import_new_lines()
                     self.courier.deliver()
-                    self.service.notifications.send_due(int(self.clock.now()))
                 except (ServiceError, LedgerError) as error:
                     # Another process may hold the database for long; the next round tries again.
                     _LOGGER.warning("the log could not be imported: %s", error)
+                except Exception:
+                    # A thread that ended here would leave the page as it is, without a word.
+                    _LOGGER.exception("importing the log failed, and is tried again")
                 ended.wait(IMPORT_SECONDS)
 
 

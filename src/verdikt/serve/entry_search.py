@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, exists, func, literal_column, or_, select, tuple_
+from sqlalchemy import ColumnElement, and_, exists, func, literal_column, or_, select, text, tuple_
 
 from verdikt.errors import WireError
 from verdikt.model.session_state import CANARY_SESSION
@@ -132,18 +132,22 @@ def read_arrivals(
         rows = connection.execute(statement.where(entry.c.n > number).order_by(entry.c.n)).mappings().all()
         return (str(rows[-1]["n"]) if rows else position), [_to_record(row) for row in rows]
     transaction, number = parse_cursor(position)
+    # Taken first: what is before it was committed, so a later look sees all of that.
+    end = int(connection.execute(text("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")).scalar_one())
     xid: Label[int] = literal_column("entry.xid::text::bigint").label("xid")
     rows = (
         connection.execute(
             statement.add_columns(xid)
-            .where(literal_column("entry.xid") < func.pg_snapshot_xmin(func.pg_current_snapshot()))
+            .where(literal_column(f"entry.xid < '{end}'::xid8"))
             .where(literal_column(f"(entry.xid, entry.n) > ('{transaction}'::xid8, {number})"))
             .order_by(literal_column("entry.xid"), entry.c.n)
         )
         .mappings()
         .all()
     )
-    return (f"{rows[-1]['xid']}.{rows[-1]['n']}" if rows else position), [_to_record(row) for row in rows]
+    # After the last one of a full page there may be more; else viewers who began at different times meet here.
+    following = f"{rows[-1]['xid']}.{rows[-1]['n']}" if len(rows) == limit else f"{end}.0"
+    return following, [_to_record(row) for row in rows]
 
 
 def count_visible_verdicts(organisation: int, visible: frozenset[int], first_hour: int, last_hour: int) -> Select[Any]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hmac
 import json
 import smtplib
+import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
 from email.message import EmailMessage
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from verdikt.errors import ServiceError
 from verdikt.serve.safe_request import TIMEOUT_SECONDS, DeliveryFailed
+from verdikt.team.host_name import is_loopback
 
 SIGNATURE_HEADER = "Verdikt-Signature"
 RISK_WORDS = ("low", "low", "medium", "high")
@@ -83,6 +84,8 @@ class Mailer:
 
     url: str = ""
     sender: str = ""
+    tls: ssl.SSLContext | None = None
+    """How its certificate is checked; by the system's authorities unless it is said."""
 
     @property
     def is_ready(self) -> bool:
@@ -96,19 +99,28 @@ class Mailer:
             raise ServiceError("expected `smtp://host:port` as mail server")
         try:
             with self._connect(parts.scheme, parts.hostname, parts.port) as server:
-                if parts.scheme == "smtp" and server.has_extn("starttls"):
-                    server.starttls()
                 if parts.username:
+                    if not isinstance(server.sock, ssl.SSLSocket) and not is_loopback(parts.hostname):
+                        # It may have one, and an attacker on the way left it out.
+                        raise DeliveryFailed("the mail server offers no TLS: no password is sent in the clear")
                     server.login(unquote(parts.username), unquote(parts.password or ""))
                 server.send_message(mail)
         except (OSError, smtplib.SMTPException) as error:
             raise DeliveryFailed(f"the mail server does not take it: {type(error).__name__}") from error
 
-    @staticmethod
-    def _connect(scheme: str, host: str, port: int | None) -> Any:
-        factory = smtplib.SMTP_SSL if scheme == "smtps" else smtplib.SMTP
-        server = factory(host, port or 0, timeout=TIMEOUT_SECONDS)
-        server.ehlo_or_helo_if_needed()
+    def _connect(self, scheme: str, host: str, port: int | None) -> smtplib.SMTP:
+        # The library's own context takes any certificate.
+        tls = self.tls or ssl.create_default_context()
+        if scheme == "smtps":
+            return smtplib.SMTP_SSL(host, port or 0, timeout=TIMEOUT_SECONDS, context=tls)
+        server = smtplib.SMTP(host, port or 0, timeout=TIMEOUT_SECONDS)
+        try:
+            server.ehlo_or_helo_if_needed()
+            if server.has_extn("starttls"):
+                server.starttls(context=tls)
+        except BaseException:
+            server.close()
+            raise
         return server
 
 

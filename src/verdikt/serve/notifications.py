@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import logging
 import re
 import secrets
 from collections.abc import Mapping, Sequence
@@ -14,19 +14,17 @@ from sqlalchemy import delete, insert, select, update
 from verdikt.errors import ServiceError, WireError
 from verdikt.model.approval import ApprovalState
 from verdikt.serve import schema
-from verdikt.serve.approval_view import is_person_of, list_voting_groups
-from verdikt.serve.insertion import insert_for
 from verdikt.serve.notice_messages import Mailer, Notice, build_chat_message, build_mail, build_webhook
-from verdikt.serve.people import read_person
-from verdikt.serve.routes import VOTERS
+from verdikt.serve.notice_plan import NoticePlan
 from verdikt.serve.safe_request import DeliveryFailed, SafeSender
-from verdikt.team.approval_wire import Vote, find_vote_problem, parse_needs
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
 
     from verdikt.serve.database import Database
     from verdikt.serve.people import Person
+
+_LOGGER = logging.getLogger("verdikt.serve")
 
 KINDS = ("webhook", "slack", "email")
 MODES = ("each", "digest")
@@ -36,9 +34,6 @@ MAX_TRIES = 6
 LEASE_SECONDS = 60
 RETRY_SECONDS = 30
 BATCH = 100
-_DIGEST_SECONDS = {3: 0, 2: 3600, 1: 86_400, 0: 86_400}
-"""Risk → how often a digest is sent: high at once, medium once an hour, low once a day."""
-
 _MAIL_ADDRESS = re.compile(r"[^@\s<>,;:\"()\[\]\\]{1,64}@[A-Za-z0-9.-]{1,190}")
 
 
@@ -63,6 +58,7 @@ class Notifications:
         self._database = database
         self._url = url
         self._settings = settings
+        self._plan = NoticePlan(database)
 
     def add_notifier(self, person: Person, fields: Mapping[str, Any], now: int) -> dict[str, Any]:
         """Add a place, for oneself or for a group; return its number, and the secret of a webhook, shown once."""
@@ -79,7 +75,10 @@ class Notifications:
                 raise WireError("this service has no mail server: set VERDIKT_SMTP and VERDIKT_MAIL_FROM")
         else:
             # Now, for the person who enters it, and again each time something is sent.
-            self._settings.sender.check_url(address)
+            try:
+                self._settings.sender.check_url(address)
+            except DeliveryFailed as error:
+                raise WireError(str(error)) from error
         secret = f"vdw_{secrets.token_urlsafe(32)}" if kind == "webhook" else ""
         table = schema.notifier
         with self._database.begin_write() as connection:
@@ -133,43 +132,11 @@ class Notifications:
 
     def send_due(self, now: int) -> int:
         """Tell people of what waits; return how many messages were sent."""
-        self._plan_deliveries(now)
+        self._plan.add_missing(now)
         sent = 0
         while claimed := self._claim_deliveries(now):
             sent += self._send_claimed(claimed, now)
         return sent
-
-    def _plan_deliveries(self, now: int) -> None:
-        """Write down who is to be told of each request that waits; one row each, however often this runs."""
-        approvals, deliveries = schema.approval, schema.delivery
-        with self._database.begin_write() as connection:
-            waiting = connection.execute(
-                select(approvals, schema.machine.c.person.label("owner"))
-                .join(schema.machine, schema.machine.c.id == approvals.c.machine)
-                .where(approvals.c.state == ApprovalState.WAITING, approvals.c.expires > now)
-            ).mappings()
-            recipients = _read_recipients(connection)
-            rows = [
-                {
-                    "organisation": approval["organisation"],
-                    "notifier": notifier["id"],
-                    "approval": approval["id"],
-                    "state": "due",
-                    "tries": 0,
-                    "due": _choose_time(notifier["mode"], approval["risk"], now),
-                    "problem": "",
-                }
-                for approval in waiting.all()
-                for notifier, person in recipients
-                if _can_answer(notifier, person, approval)
-            ]
-            if rows:
-                connection.execute(
-                    insert_for(self._database, deliveries).on_conflict_do_nothing(
-                        index_elements=["notifier", "approval"]
-                    ),
-                    rows,
-                )
 
     def _claim_deliveries(self, now: int) -> list[RowMapping]:
         """Take the messages to one place that are due; another worker does not get them for a while."""
@@ -216,7 +183,10 @@ class Notifications:
             return 0
         try:
             self._send_notices(notifier, notices, f"{notifier['id']}-{ids[0]}", now)
-        except (DeliveryFailed, WireError, ServiceError) as error:
+        except Exception as error:
+            # Whatever is wrong with one place, the others are told.
+            if not isinstance(error, ServiceError):
+                _LOGGER.exception("telling %s failed", notifier["id"])
             tries = max(row["tries"] for row in claimed) + 1
             state = "failed" if tries >= MAX_TRIES else "due"
             self._record_result(ids, state, str(error)[:300], tries, now + RETRY_SECONDS * 2**tries)
@@ -243,12 +213,6 @@ class Notifications:
         self._settings.sender.post(notifier["address"], body, headers)
 
 
-def _choose_time(mode: str, risk: int, now: int) -> int:
-    """Return when a request is told: at once, or at the end of the hour or day in which others are collected."""
-    every = _DIGEST_SECONDS[risk] if mode == "digest" else 0
-    return (now // every + 1) * every if every else now
-
-
 def _read_notifiers(connection: Connection, person: Person) -> list[RowMapping]:
     table = schema.notifier
     is_visible = table.c.person == person.id
@@ -265,33 +229,6 @@ def _read_last_delivery(connection: Connection, notifier: int) -> dict[str, Any]
         select(table.c.state, table.c.problem).where(table.c.notifier == notifier).order_by(table.c.id.desc()).limit(1)
     ).one_or_none()
     return {"state": row.state if row else "", "problem": row.problem if row else ""}
-
-
-def _read_recipients(connection: Connection) -> list[tuple[RowMapping, Person | None]]:
-    """Return all places, each with its person; those of people who may no longer sign in are left out."""
-    rows = connection.execute(select(schema.notifier)).mappings().all()
-    recipients = [(row, None if row["person"] is None else read_person(connection, row["person"])) for row in rows]
-    return [(row, person) for row, person in recipients if row["person"] is None or person is not None]
-
-
-def _can_answer(notifier: RowMapping, person: Person | None, approval: RowMapping) -> bool:
-    """Return whether a place belongs to those who can answer a request."""
-    needs = parse_needs(json.loads(approval["document"]))
-    if notifier["organisation"] != approval["organisation"]:
-        return False
-    if person is None:
-        return any(need.group == notifier["group"] for need in needs)
-    if not person.roles & VOTERS:
-        return False
-    vote = Vote(
-        person=person.id,
-        name="",
-        approved=True,
-        is_owner=is_person_of(approval["owner"], person.id),
-        groups=list_voting_groups(person),
-        is_strong=True,
-    )
-    return any(not find_vote_problem(need, vote) for need in needs)
 
 
 def _read_notices(connection: Connection, ids: Sequence[int], url: str, now: int) -> list[Notice]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import secrets
 import threading
 import tomllib
@@ -25,6 +24,7 @@ from verdikt.model.canonical_json import sha256_hex
 from verdikt.serve import schema
 from verdikt.serve.oidc_errors import SignInRefused
 from verdikt.serve.people import EXCLUDES, Profile, find_role_problem
+from verdikt.team.host_name import is_loopback
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,16 +86,9 @@ def check_address(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme == "https" and parts.hostname:
         return url
-    if parts.scheme == "http" and parts.hostname and _is_loopback(parts.hostname):
+    if parts.scheme == "http" and parts.hostname and is_loopback(parts.hostname):
         return url
     raise ServiceError(f"expected an address of the identity provider with `https://`, found `{url}`")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class Departure(NamedTuple):

@@ -11,7 +11,7 @@ from verdikt.model.canonical_json import hash_canonical, sha256_hex
 from verdikt.serve import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from sqlalchemy import Connection
 
@@ -147,21 +147,8 @@ class People:
 
     def record_event(self, organisation: int, actor: str, verb: str, subject: str, now: float) -> None:
         """Add a row to the service's own chained record."""
-        table = schema.audit_event
         with self._database.begin_write() as connection:
-            if self._database.is_postgresql:
-                # One writer at a time: each row has the hash of the one before.
-                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": 7_305_418})
-            last = connection.execute(select(table.c.hash).order_by(table.c.n.desc()).limit(1)).scalar()
-            row = {
-                "organisation": organisation,
-                "at": int(now * _MICROSECONDS),
-                "actor": actor,
-                "verb": verb,
-                "object": subject,
-                "prev": last or _GENESIS,
-            }
-            connection.execute(insert(table).values(**row, hash=hash_canonical(row)))
+            append_event(connection, organisation, actor=actor, verb=verb, subject=subject, now=now)
 
     def list_events(self, organisation: int, limit: int = 200) -> list[dict[str, object]]:
         """Return the newest rows of the service's own record."""
@@ -169,6 +156,24 @@ class People:
         query = select(table).where(table.c.organisation == organisation).order_by(table.c.n.desc()).limit(limit)
         with self._database.begin_read_of(organisation) as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def append_event(connection: Connection, organisation: int, *, actor: str, verb: str, subject: str, now: float) -> None:
+    """Add a row to the service's own chained record, with the changes of a transaction or not at all."""
+    table = schema.audit_event
+    if connection.dialect.name == "postgresql":
+        # One writer at a time: each row has the hash of the one before.
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": 7_305_418})
+    last = connection.execute(select(table.c.hash).order_by(table.c.n.desc()).limit(1)).scalar()
+    row = {
+        "organisation": organisation,
+        "at": int(now * _MICROSECONDS),
+        "actor": actor,
+        "verb": verb,
+        "object": subject,
+        "prev": last or _GENESIS,
+    }
+    connection.execute(insert(table).values(**row, hash=hash_canonical(row)))
 
 
 def find_role_problem(roles: Iterable[str]) -> str:
@@ -184,10 +189,17 @@ def find_role_problem(roles: Iterable[str]) -> str:
 
 def read_person(connection: Connection, person: int) -> Person | None:
     """Return a person who is not disabled."""
+    return read_people(connection, {person}).get(person)
+
+
+def read_people(connection: Connection, ids: Collection[int]) -> dict[int, Person]:
+    """Return those of these people who are not disabled, by their ids."""
     table = schema.person
-    row = connection.execute(select(table).where(table.c.id == person, table.c.disabled.is_(False))).one_or_none()
-    if row is None:
-        return None
+    rows = connection.execute(select(table).where(table.c.id.in_(ids), table.c.disabled.is_(False)))
+    return {row.id: _to_person(row) for row in rows}
+
+
+def _to_person(row: Any) -> Person:
     groups = frozenset(row.groups.split("\n")) if row.groups else frozenset()
     return Person(row.id, row.organisation, row.name, frozenset(row.roles.split()), groups, row.email)
 

@@ -49,6 +49,8 @@ class ApiCall:
     cookies: Mapping[str, str]
     origin: str = ""
     """The origin of the page that calls; checked for every write."""
+    last_event: str = ""
+    """The event of a stream after which a browser that was cut off goes on."""
 
     @property
     def organisation(self) -> int:

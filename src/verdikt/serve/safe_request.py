@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from verdikt.errors import ServiceError, WireError
 
@@ -54,28 +54,23 @@ class SafeSender:
 
     def check_url(self, url: str) -> CheckedTarget:
         """Return where a URL leads; raise `WireError` when it leads to a place that is not public."""
-        parts = urlsplit(url)
-        try:
-            port = parts.port or (443 if parts.scheme == "https" else 80)
-        except ValueError:
-            port = 0
-        if parts.scheme not in ("http", "https") or not parts.hostname or not port or parts.username is not None:
-            raise WireError("expected an address such as `https://hooks.example/…`")
-        is_listed = parts.hostname in self.allowed or f"{parts.hostname}:{port}" in self.allowed
+        parts, host, port = _split_url(url)
+        is_listed = host in self.allowed or f"{host}:{port}" in self.allowed
         if parts.scheme == "http" and not is_listed:
             raise WireError("expected `https://`: a message is not sent in the clear")
         try:
-            addresses = self.resolve(parts.hostname, port)
-        except OSError as error:
-            raise DeliveryFailed(f"`{parts.hostname}` cannot be resolved") from error
+            addresses = self.resolve(host, port)
+        except (OSError, UnicodeError) as error:
+            # A part of a name that is empty or too long is an error of its encoding.
+            raise DeliveryFailed(f"`{host}` cannot be resolved") from error
         if not addresses:
-            raise DeliveryFailed(f"`{parts.hostname}` cannot be resolved")
+            raise DeliveryFailed(f"`{host}` cannot be resolved")
         for address in addresses:
             if not is_listed and not self._is_permitted(address):
                 # All of them, not the first: which one is used is not ours to choose.
-                raise WireError(f"`{parts.hostname}` leads to {address}, which is not a public address")
+                raise WireError(f"`{host}` leads to {address}, which is not a public address")
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        return CheckedTarget(parts.scheme, parts.hostname, port, path, addresses[0])
+        return CheckedTarget(parts.scheme, host, port, path, addresses[0])
 
     def _is_permitted(self, text: str) -> bool:
         address = parse_address(text)
@@ -124,6 +119,20 @@ class _Connection(http.client.HTTPConnection):
         if sock is not None:
             with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
+
+
+def _split_url(url: str) -> tuple[SplitResult, str, int]:
+    """Return the parts of a URL, its host and its port; raise `WireError` unless it is one that can be sent to."""
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise WireError("expected an address in ASCII: `%C3%A9` for `é` in its path, `xn--…` in its name")
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        parts, port = urlsplit(""), 0
+    if parts.scheme not in ("http", "https") or not parts.hostname or not port or parts.username is not None:
+        raise WireError("expected an address such as `https://hooks.example/…`")
+    return parts, parts.hostname, port
 
 
 def resolve_name(host: str, port: int) -> list[str]:

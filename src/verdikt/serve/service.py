@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from verdikt.observe.clock import SystemClock
 from verdikt.serve.approvals import Approvals
 from verdikt.serve.devices import Devices
+from verdikt.serve.feed_reads import FeedReads
 from verdikt.serve.machines import Machines
 from verdikt.serve.metrics import Metrics
 from verdikt.serve.notifications import Notifications, NotificationSettings
@@ -43,6 +44,7 @@ class Service:
     approvals: Approvals = field(init=False)
     notifications: Notifications = field(init=False)
     session_reads: SessionReads = field(default_factory=SessionReads)
+    feed_reads: FeedReads = field(default_factory=FeedReads)
     oidc: OidcSignIn | None = None
     problems: dict[str, str] = field(default_factory=dict)
     """Session → why its log could not be imported; of the embedded form."""

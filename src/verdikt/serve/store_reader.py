@@ -86,6 +86,11 @@ class StoreReader:
         """Return whether every machine of the organisation is shown."""
         return self._machines is None
 
+    @property
+    def visibility(self) -> tuple[int, frozenset[int] | None]:
+        """What decides what is shown: readers with the same one read the same."""
+        return self._organisation, self._machines
+
     def _begin(self) -> AbstractContextManager[Connection]:
         return self._database.begin_read_of(self._organisation, self._machines)
 

@@ -43,6 +43,9 @@ class Worker:
                 self.notify()
             except ServiceError as error:
                 _LOGGER.warning("the worker waits: %s", error)
+            except Exception:
+                # A thread that ended here would leave everything undone without a word.
+                _LOGGER.exception("the worker failed, and goes on")
             self._ended.wait(POLL_SECONDS)
 
     def stop(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.evaluated_text import walk_arithmetic_names
 from verdikt.shell.option_parser import parse_options
 from verdikt.shell.printf_format import predict_printf
 from verdikt.shell.redirection import read_contents
@@ -34,6 +35,8 @@ def evaluate_assignment(
     if "$(" in subscript or "`" in subscript:
         # `a[$(cmd)]=1` runs the command in the subscript.
         walker.expand_quoted(subscript, scope)
+    elif subscript:
+        walk_arithmetic_names(walker, subscript, scope)
     if raw.startswith("(") and raw.endswith(")"):
         values = walker.expand_array(raw, scope)
         if persist:

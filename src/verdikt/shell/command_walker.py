@@ -7,7 +7,7 @@ from typing import NamedTuple
 from verdikt.knowledge import find_role, join_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import builtin, evaluated_text, exec_options, inner_commands, redirection
-from verdikt.shell.command import UNKNOWN, Code, CommandDraft, Word
+from verdikt.shell.command import UNKNOWN, Code, CommandDraft, Redirect, Word
 from verdikt.shell.command_call import CommandCall, Frame
 from verdikt.shell.homoglyph import find_lookalike, guess_programs
 from verdikt.shell.lexer import TARGET, WORD, Lexer
@@ -59,6 +59,7 @@ class CommandWalker(Expander):
     _has_no_file_execution: bool | None = None
     reads_programs = False  # the words that are expanded now are the program of a shell, or what is deleted
     shell_input: Frame | None = None  # the standard input that `exec < file` gave to all that follows
+    shell_output: Redirect | None = None  # the file to which `exec > file` sends what all that follows prints
 
     def __init__(
         self,
@@ -156,6 +157,8 @@ class CommandWalker(Expander):
                 call.frame = frame.with_stdin(stdin, source, redirection.find_stdin_file(call.redirects))
                 if command.words == ["exec"]:
                     self.shell_input = call.frame
+            if command.words == ["exec"]:
+                self.shell_output = redirection.find_shell_output(call.redirects, self.shell_output)
         if self.shell_input is not None and call.frame.lacks_input():
             call.frame = frame.with_stdin(self.shell_input.stdin, None, self.shell_input.stdin_file)
         if command.test_text:
@@ -231,6 +234,8 @@ class CommandWalker(Expander):
             if call.redirects and not self.has_no_file_execution
             else None
         )
+        if self.shell_output is not None and not (call.redirects or call.frame.is_captured):
+            writes = None if self.has_no_file_execution else [self.shell_output]
         readers = redirection.select_shell_inputs(self, call.redirects, scope) if self.shell_inputs else []
         if not writes and not readers:
             return self._trace_call(call) if words else ""

@@ -22,6 +22,7 @@ _NUMERIC_TESTS = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 _TESTS = frozenset(("test", "[", "[["))
 _NAMING_BUILTINS = frozenset(("unset", "read", "let", "getopts", "wait", "mapfile", "readarray", "export", "local"))
 """Builtins whose operands name variables, with subscripts that are evaluated."""
+_DECLARING_BUILTINS = ("declare", "typeset", "local", "readonly")
 _CALLBACK_OPTIONS = {"mapfile": "-C", "readarray": "-C", "compgen": "-C", "complete": "-C", "bind": "-x"}
 
 
@@ -58,6 +59,8 @@ def walk_evaluated_words(call: "CommandCall") -> None:
             call.walk_shell_text(text, label=f"{name} {option}", inherit_stdin=False)
         elif has_substitution(text) and _is_evaluated(name, texts, index):
             call.walker.expand_quoted(text, call.scope)
+        elif _is_expression(name, texts, index):
+            walk_arithmetic_names(call.walker, text, call.scope)
 
 
 def _is_evaluated(name: str, texts: list[str], index: int) -> bool:
@@ -71,11 +74,17 @@ def _is_evaluated(name: str, texts: list[str], index: int) -> bool:
         return before in ("-v", "-R") or is_number
     if name == "printf":
         return before == "-v"
-    if name in ("declare", "typeset", "local", "readonly"):
+    if name in _DECLARING_BUILTINS:
         # The value of an integer is an expression, and that of a reference a name with a subscript.
         has_meaning = any(word[:1] == "-" and ("i" in word or "n" in word) for word in texts[1:index])
         return has_meaning or _SUBSCRIPT.match(text) is not None
     return name in _NAMING_BUILTINS and _SUBSCRIPT.match(text) is not None
+
+
+def _is_expression(name: str, texts: list[str], index: int) -> bool:
+    """Return whether a word of a builtin is an expression, in which names stand for their values."""
+    is_integer = name in _DECLARING_BUILTINS and any(word[:1] == "-" and "i" in word for word in texts[1:index])
+    return name == "let" or (is_integer and "=" in texts[index])
 
 
 def walk_arithmetic_names(expander: "Expander", text: str, scope: "Scope") -> None:

@@ -216,6 +216,10 @@ _WINDOW_COMMANDS = frozenset(
 )
 _BRANCHING_COMMANDS = frozenset(("if-shell", "if"))
 """Commands that run a shell command, and then commands of the multiplexer itself."""
+_NESTING_COMMANDS = frozenset("set-hook bind-key bind confirm-before confirm command-prompt display-menu menu".split())
+"""Commands whose words hold another command of the multiplexer, for later."""
+_REMOTE_WINDOW_COMMANDS = _WINDOW_OPENERS | {"exec"}
+"""Commands that a running `screen` is told after `-X`."""
 _COMMAND_SEPARATORS = frozenset((";", "\\;"))
 
 
@@ -231,11 +235,20 @@ def trace_multiplexer(call: CommandCall) -> None:
 
 def _list_window_texts(name: str, words: list[str]) -> list[str]:
     """Return what one command of a multiplexer hands to a shell."""
+    if name in _WINDOW_OPENERS and "-X" in words:
+        command, *operands = words[words.index("-X") + 1 :] or [""]
+        if command in _REMOTE_WINDOW_COMMANDS:
+            return [_join_command_words(_skip_options(operands, "-t -T -h"))]
+    nesting = next((place for place, word in enumerate(words) if word in _NESTING_COMMANDS), None)
+    if nesting is not None:
+        operands = _skip_options(words[nesting + 1 :], "-t -T -N -p -I")
+        texts = [*(operand for operand in operands if " " in operand), " ".join(operands[1:]), " ".join(operands)]
+        return [f"{name} {text}" for text in texts if text]
     place = next((place for place, word in enumerate(words) if word in _TYPING_COMMANDS | _WINDOW_COMMANDS), None)
     if place is None:
         if name not in _WINDOW_OPENERS or "-X" in words:
             return []
-        texts = [_join_command_words(_skip_options(words[1:], "-S -t -h -T -c -p -L -s -dmS -DmS -dRS -dS"))]
+        texts = [_join_command_words(_skip_options(words[1:], "-S -t -h -T -c -p -Logfile -s -dmS -DmS -dRS -dS"))]
     elif words[place] in _TYPING_COMMANDS:
         typed = _skip_options(words[place + 1 :], "-t -N")
         texts = [" ".join("\n" if key in ("Enter", "C-m", "KPEnter") else key for key in typed)]

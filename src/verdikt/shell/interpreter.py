@@ -318,6 +318,8 @@ def trace_powershell(call: CommandCall) -> str | None:
             )
             return None
         if option in ("f", "file") and index + 1 < len(words):
+            if remaining_words == "-":
+                break
             script = read_contents(call.walker, words[index + 1], call.scope)
             if script is not None:
                 call.record_code("powershell", script)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from posixpath import basename, dirname, normpath
 from typing import TYPE_CHECKING
 
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role, find_role_words
 from verdikt.shell import text_filters
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.escape_sequences import decode_escapes
@@ -20,7 +20,8 @@ _MAX_OUTPUT = 1 << 20
 _SILENT_PROGRAMS = find_role("silent")
 _CONCATENATORS = find_role("concatenator")
 _DIRECTORY_PRINTERS = find_role("directory_printer")
-_PATH_RESOLVERS = find_role("path_resolver") | find_role("link_reader")
+_WAYS = find_role_words("word_filter")
+_PATH_RESOLVERS = _WAYS["real-path"] | _WAYS["link"]
 
 
 def predict_output(call: "CommandCall") -> str | None:
@@ -178,18 +179,18 @@ def _predict_seq(args: list[str]) -> str | None:
 
 _PREDICTORS: dict[str, Callable[[list[str]], str | None]] = {
     name: function
-    for role, function in {
-        "echo_printer": _predict_echo,
-        "format_printer": predict_printf,
-        "base_name_printer": _predict_basename,
-        "parent_printer": _predict_dirname,
-        "program_locator": _predict_which,
-        "path_resolver": _predict_realpath,
-        "link_reader": _predict_readlink,
-        "temporary_name_maker": _predict_mktemp,
-        "sequence_printer": _predict_seq,
+    for way, function in {
+        "words": _predict_echo,
+        "format": predict_printf,
+        "base-name": _predict_basename,
+        "parent": _predict_dirname,
+        "place": _predict_which,
+        "real-path": _predict_realpath,
+        "link": _predict_readlink,
+        "temporary-name": _predict_mktemp,
+        "sequence": _predict_seq,
     }.items()
-    for name in find_role(role)
+    for name in _WAYS[way]
 }
 """Program → the function that computes its output from its arguments alone."""
 

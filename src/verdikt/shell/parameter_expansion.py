@@ -7,6 +7,7 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import wildcard
 from verdikt.shell.arithmetic import evaluate_arithmetic
 from verdikt.shell.command import UNKNOWN
+from verdikt.shell.evaluated_text import walk_arithmetic_names
 from verdikt.shell.scope import UNSET, Scope, VariableValue, WildcardValue
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class _ParameterExpansion:
         return self.expander.look_up(name, self.scope)
 
     def evaluate_number(self, text: str) -> int | None:
+        walk_arithmetic_names(self.expander, text, self.scope)
         return evaluate_arithmetic(
             self.expander.expand_quoted(text, self.scope), lambda name: _to_text(self.look_up(name))
         )

@@ -287,7 +287,10 @@ class _StatementBuilder:
         if kind == "while_statement":
             loop = Loop("", None, self.build_list(node.children_by_field_name("condition"), depth), body)
         elif kind == "c_style_for_statement":
-            loop = Loop("", None, None, body)
+            # What is between the double brackets is evaluated as `(( … ))` is.
+            header = SimpleCommand([], node.start_byte, node.end_byte)
+            header.test_text = tokens[self._get_token_index(node) + 1][1]
+            loop = Loop("", None, header, body)
         else:
             index = self._get_token_index(node) + 1
             name = tokens[index][1]

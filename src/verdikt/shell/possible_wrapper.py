@@ -4,7 +4,7 @@ Any program may be a wrapper. It is read as one where its words look like anothe
 that is followed by its arguments. A name that is an ordinary word, too, may mean anything: `acme mail --list`.
 """
 
-from verdikt.knowledge import find_record, find_role
+from verdikt.knowledge import Record, find_record, find_role
 from verdikt.shell.command import Word
 
 POSSIBLE_WRAPPER = "possibly "
@@ -18,17 +18,26 @@ _MAX_WORDS_BEFORE = 4
 
 def find_possible_command(words: list[Word]) -> int:
     """Return the index of the word where an unknown program's inner command begins; 0 if none is to be seen."""
-    for index in range(1, min(len(words) - 1, _MAX_WORDS_BEFORE)):
+    is_after_operand = False
+    for index in range(1, min(len(words) - 1, _MAX_WORDS_BEFORE + 1)):
         text = words[index].text
         if text[:1] == "-":
             continue
-        # `/usr/bin/git` is a program, the last part of an address is none.
-        name = text.rsplit("/", 1)[-1] if text[:1] in ("/", ".", "~") else text
-        if name[:1].isalnum() and find_record(name) is not None and name not in find_role("ordinary_word"):
+        record = find_named_program(text)
+        if record is not None and (not is_after_operand or _begins_command(record, words[index + 1].text)):
             return index
-        if text in _RUN_VERBS:
-            continue
-        # Past an operand: only the value of an option may stand before the command (`tool -n 5 git push`).
-        if words[index - 1].text[:1] != "-":
-            return 0
+        # Past an operand (`tool prod aws s3 rm x`), a name may be a name only; the value of an option is none.
+        is_after_operand = is_after_operand or (text not in _RUN_VERBS and words[index - 1].text[:1] != "-")
     return 0
+
+
+def find_named_program(text: str) -> Record | None:
+    """Return the record of the program that a word names, unless it is an ordinary word as well."""
+    # `/usr/bin/git` is a program, the last part of an address is none.
+    name = text.rsplit("/", 1)[-1] if text[:1] in ("/", ".", "~") else text
+    return find_record(name) if name[:1].isalnum() and name not in find_role("ordinary_word") else None
+
+
+def _begins_command(record: Record, next_text: str) -> bool:
+    """Return whether the word after the name of a program goes on as a command of that program does."""
+    return next_text[:1] == "-" or any(name.split(" ", 1)[0] == next_text for name in record.get("commands", ()))

@@ -109,6 +109,16 @@ def select_stdout_redirects(redirects: tuple[Redirect, ...]) -> list[Redirect]:
     ]
 
 
+def find_shell_output(redirects: tuple[Redirect, ...], before: Redirect | None) -> Redirect | None:
+    """Return where the shell's own output goes after an `exec` with these redirections; None for no file."""
+    outputs = [redirect for redirect in redirects if redirect.fd == 1 and redirect.op != "<"]
+    if not outputs:
+        return before
+    is_file = outputs[-1].op in _WRITE_OPERATORS and not outputs[-1].target.text.startswith("/dev/")
+    # The file is open already, so that each command writes after the one before.
+    return Redirect(">>", 1, outputs[-1].target) if is_file else None
+
+
 def select_shell_inputs(
     walker: "CommandWalker", redirects: tuple[Redirect, ...], scope: "Scope"
 ) -> "list[CommandCall]":

@@ -1,6 +1,8 @@
 """Walker of statements: finds the commands they would run, in order."""
 
-from verdikt.knowledge import find_role, list_role
+import re
+
+from verdikt.knowledge import find_role, join_role, list_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import redirection
 from verdikt.shell.command import UNKNOWN
@@ -28,7 +30,17 @@ _LINE_READERS = sorted(find_role("shell") | find_role("argument_feeder") | find_
 # A body that may run the line, or delete what it names; others need not know what the file holds, and each read asks
 # the world.
 _RUNS_LINE = compile_lazily(rf"\b(?:eval|source|{'|'.join(_LINE_READERS)})\b|(?:^|[;&|{{(]|\bdo\b)\s*[\"']?\$")
+_LISTING = compile_lazily(rf"\"?\$\(\s*(?:{join_role('directory_lister')})\s+(?:-1\s+)?([\w.-][\w./-]*?)/?\s*\)\"?$")
 _VARIABLE_NAME = compile_lazily(r"[A-Za-z_]\w*")
+
+
+def _is_listing_loop(loop: Loop) -> bool:
+    """Return whether a loop goes through the names in one directory, and uses each as a name in that directory only."""
+    listing = _LISTING.match(loop.values[0]) if loop.values is not None and len(loop.values) == 1 else None
+    if listing is None:
+        return False
+    uses = re.findall(rf"(\S*?)\"?\$\{{?{re.escape(loop.name)}\b", loop.source)
+    return bool(uses) and all(use.lstrip('"').rstrip("/") == listing[1] and use.endswith("/") for use in uses)
 
 
 class StatementWalker(CommandWalker):
@@ -259,6 +271,8 @@ class StatementWalker(CommandWalker):
             values = scope.arguments
         if self._iteration_count > _MAX_ITERATIONS:
             values = [UNKNOWN]
+        elif values == [UNKNOWN] and _is_listing_loop(loop):
+            values = [WildcardValue("*")]
         elif len(values) > _MAX_VALUES:
             values = [*values[:_MAX_VALUES], UNKNOWN]
         self._iteration_count += len(values)

@@ -9,7 +9,7 @@ from bz2 import BZ2Decompressor
 from collections.abc import Callable
 from lzma import LZMADecompressor, LZMAError
 
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role_words
 from verdikt.shell.escape_sequences import decode_escapes
 
 # A few kilobytes can decompress to gigabytes.
@@ -266,30 +266,30 @@ def _filter_dd(args: list[str], text: str) -> str | None:
 
 FILTERS: dict[str, Callable[[list[str], str], str | None]] = {
     name: function
-    for role, function in {
-        "base64_filter": _filter_base64,
-        "base32_filter": _filter_base32,
-        "hex_filter": _filter_xxd,
-        "cipher_filter": _filter_openssl,
-        "character_reverser": _filter_rev,
-        "line_reverser": _filter_tac,
-        "character_translator": _filter_tr,
-        "gzip_reader": _filter_gunzip,
-        "gzip_filter": _filter_gzip,
-        "bzip2_reader": _filter_bunzip2,
-        "bzip2_filter": _filter_bzip2,
-        "xz_reader": _filter_unxz,
-        "xz_filter": _filter_xz,
-        "first_lines": _filter_head,
-        "last_lines": _filter_tail,
-        "line_sorter": _filter_sort,
-        "field_cutter": _filter_cut,
-        "stream_editor": _filter_sed,
-        "awk_filter": _filter_awk,
-        "line_matcher": _filter_grep,
-        "json_filter": _filter_jq,
-        "block_copier": _filter_dd,
+    for way, function in {
+        "base64-text": _filter_base64,
+        "base32-text": _filter_base32,
+        "hex": _filter_xxd,
+        "enciphered": _filter_openssl,
+        "characters-reversed": _filter_rev,
+        "lines-reversed": _filter_tac,
+        "characters": _filter_tr,
+        "gzip-read": _filter_gunzip,
+        "gzip-written": _filter_gzip,
+        "bzip2-read": _filter_bunzip2,
+        "bzip2-written": _filter_bzip2,
+        "xz-read": _filter_unxz,
+        "xz-written": _filter_xz,
+        "first-lines": _filter_head,
+        "last-lines": _filter_tail,
+        "sorted-lines": _filter_sort,
+        "fields": _filter_cut,
+        "edited-lines": _filter_sed,
+        "awk": _filter_awk,
+        "matching-lines": _filter_grep,
+        "json": _filter_jq,
+        "blocks": _filter_dd,
     }.items()
-    for name in find_role(role)
+    for name in find_role_words("text_filter")[way]
 }
 """Program → the function that computes its output from its arguments and constant input."""

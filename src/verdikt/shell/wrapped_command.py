@@ -4,6 +4,7 @@ from verdikt.knowledge import find_record, find_role
 from verdikt.shell.command import Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.option_parser import ParsedOptions, parse_options, parse_permuted_options, parse_valued_options
+from verdikt.shell.redirection import read_input
 from verdikt.shell.runner import CommandLevel, Runner, Wrapper, find_runner
 from verdikt.shell.scope import Scope
 
@@ -154,5 +155,6 @@ def _read_assignments(words: list[Word], at: int) -> tuple[tuple[tuple[str, Word
 
 
 def _trace_stdin_shell(call: CommandCall, host: str) -> str | None:
-    """Walk what a shell without a command reads from its input, as in `echo … | ssh web1`."""
-    return None if call.frame.stdin is None else call.walk_shell_text(call.frame.stdin, host=host, inherit_stdin=False)
+    """Walk what a shell without a command reads from its input: `echo … | ssh web1`, `ssh web1 < job.sh`."""
+    text = read_input(call.walker, call.frame, call.scope)
+    return None if text is None else call.walk_shell_text(text, host=host, inherit_stdin=False)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import http.client
-import ipaddress
 import json
 import ssl
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from verdikt.errors import ServiceError
+from verdikt.team.host_name import is_loopback
 
 if TYPE_CHECKING:
     from verdikt.observe.clock import Clock
@@ -46,7 +46,7 @@ class ServiceClient:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
             raise ServiceError(f"expected an address such as `https://verdikt.example`, found `{url}`")
-        if parts.scheme == "http" and not _is_loopback(parts.hostname):
+        if parts.scheme == "http" and not is_loopback(parts.hostname):
             raise ServiceError(f"expected `https://`, found `{url}`: a log is not sent in the clear")
         self._host, self._port, self._is_secure = parts.hostname, parts.port, parts.scheme == "https"
         self._ca = ca
@@ -105,15 +105,6 @@ class ServiceClient:
         return b"".join(parts)
 
 
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _check_answer(host: str, response: http.client.HTTPResponse, answer: bytes) -> dict[str, Any]:
     """Return the data of an answer, or raise what its status means. Redirects are not followed."""
     try:
@@ -124,7 +115,7 @@ def _check_answer(host: str, response: http.client.HTTPResponse, answer: bytes) 
     message = f"{host}: {fields.get('error', f'status {response.status}')}"
     if response.status in (429, 502, 503, 504):
         text = response.headers.get("Retry-After", "")
-        raise Unreachable(message, float(text) if text.isdigit() and len(text) < 6 else 0.0)
+        raise Unreachable(message, float(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0.0)
     if response.status in (200, 409) and data is not None and isinstance(data, dict):
         return fields
     if response.status == 200:

@@ -15,6 +15,7 @@ MAX_DOCUMENT_BYTES = 256 << 10
 MAX_NEEDS = 10
 MAX_TEXTS_BYTES = 64 << 10
 MAX_SUMMARY_CHARS = 300
+_PART_TYPES = {"machine": dict, "session": str, "action": dict, "effects": list, "policy": dict, "pinned": dict}
 _MAX_TIME = 2**40
 _MAX_CALLS = 2**31 - 1
 
@@ -137,15 +138,20 @@ def _check_document(document: dict[str, Any], digest: str) -> None:
         raise WireError(f"expected a document of at most {MAX_DOCUMENT_BYTES} bytes")
     if sha256_hex(data) != digest:
         raise WireError("the document does not have the digest that the machine names")
-    if not isinstance(document["action"], dict) or not isinstance(document["session"], str):
-        raise WireError("expected an action and a session")
+    for name, expected in _PART_TYPES.items():
+        if not isinstance(document[name], expected):
+            raise WireError(f"expected `{name}` of the approval's document")
+    if not all(isinstance(effect, dict) for effect in document["effects"]):
+        raise WireError("expected effects as JSON objects")
     if not 0 < len(parse_needs(document)) <= MAX_NEEDS:
         raise WireError("expected the approvals that are needed")
 
 
 def _check_texts(texts: Mapping[Any, Any], document: Mapping[str, Any]) -> dict[str, str]:
     """Return the texts whose digests are in the document; any other is not part of what is approved."""
-    pinned = document["pinned"].get("texts", {}) if isinstance(document["pinned"], dict) else {}
+    pinned = document["pinned"].get("texts", {})
+    if not isinstance(pinned, dict):
+        raise WireError("expected the digests of pinned texts")
     return {
         path: text
         for path, text in texts.items()

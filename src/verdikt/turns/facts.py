@@ -142,6 +142,7 @@ class TurnFacts:
     earlier: Mapping[str, Any] = field(default_factory=dict)  # what an earlier stop of the session proved
     test_files: tuple[str, ...] = ()  # all of the project, where a run named some of them; none: not known
     packages: Mapping[str, bool] = field(default_factory=dict)  # directory with a manifest → whether it has tests
+    first_digest: str = ""  # of the sources at the prompt
 
     @property
     def created_paths(self) -> tuple[str, ...]:
@@ -184,6 +185,7 @@ class TurnFacts:
             "earlier": dict(self.earlier),
             **({"test_files": list(self.test_files)} if self.test_files else {}),
             **({"packages": dict(self.packages)} if self.packages else {}),
+            **({"first": self.first_digest} if self.first_digest else {}),
         }
 
     @classmethod
@@ -208,6 +210,7 @@ class TurnFacts:
             dict(record.get("earlier") or {}),
             tuple(map(str, record.get("test_files") or ())),
             {str(path): bool(has_tests) for path, has_tests in (record.get("packages") or {}).items()},
+            str(record.get("first", "")),
         )
 
 

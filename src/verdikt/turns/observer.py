@@ -7,14 +7,21 @@ from functools import partial
 from typing import Any, TypeVar
 
 from verdikt.claims.named_objects import find_directory_names, find_file_names
-from verdikt.model.work_tree import WorkTree, can_hold_tests, can_make_checks_stale, classify_file, is_test_file
+from verdikt.model.work_tree import (
+    WorkTree,
+    can_hold_tests,
+    can_make_checks_stale,
+    can_select_tests,
+    classify_file,
+    is_test_file,
+)
 from verdikt.observe.git_repository import run_git
 from verdikt.observe.project_checks import detect_project_checks, read_task_script
 from verdikt.observe.small_file import read_small_text
 from verdikt.observe.work_tree import list_changes_between, read_work_tree
 from verdikt.runs.program_kinds import is_partial_test_run, is_project_wrapper
 from verdikt.runs.shell_runs import read_runs
-from verdikt.runs.test_census import Census, count_tests
+from verdikt.runs.test_census import Census, take_census
 from verdikt.turns.facts import (
     MAX_CHECKED_FILES,
     Snapshot,
@@ -68,7 +75,7 @@ class TurnObserver:
         if tree is None:
             return None
         # The contents of other files can be read from git later; of these only now.
-        paths = [path for path, (_, now) in tree.dirty.items() if now and can_hold_tests(path)][:MAX_CENSUS_FILES]
+        paths = [path for path, (_, now) in tree.dirty.items() if now and _is_counted(path)][:MAX_CENSUS_FILES]
         return Snapshot.from_tree(tree, {path: self._count_tests(tree.root, path) for path in paths})
 
     def find_hollow_runs(self, directory: str, runs: Sequence[Mapping[str, Any]], tree: WorkTree) -> frozenset[int]:
@@ -119,7 +126,7 @@ class TurnObserver:
         after = Snapshot.from_tree(tree)
         between = self._list_commits_between(tree, baseline)
         changes = find_net_changes(baseline, after, between)
-        changed_tests = [path for path in changes or () if can_hold_tests(path)][:MAX_CENSUS_FILES]
+        changed_tests = [path for path in changes or () if _is_counted(path)][:MAX_CENSUS_FILES]
         facts = TurnFacts(
             changes,
             tree.root,
@@ -135,6 +142,7 @@ class TurnObserver:
             earlier,
             _list_test_files(evidence, tree),
             _list_packages(evidence, tree),
+            baseline.digest if baseline and baseline.root == tree.root else "",
         )
         return facts, after, self._find_unlisted(evidence, tree, changes or {})
 
@@ -151,7 +159,7 @@ class TurnObserver:
 
     def _count_tests(self, root: str, path: str) -> Census:
         text: str | None = self._read_path(os.path.join(root, path), read_small_text, None)
-        return count_tests(text) if text else Census()
+        return take_census(path, text) if text else Census()
 
     def _count_earlier_tests(
         self, path: str, tree: WorkTree, baseline: Snapshot | None, between: Mapping[str, tuple[str, str]]
@@ -165,7 +173,7 @@ class TurnObserver:
         text: str | None = self._read_path(
             tree.root, lambda root: run_git(root, self._env, "cat-file", "blob", blob), None
         )
-        return count_tests(text) if text else Census()
+        return take_census(path, text) if text else Census()
 
     def _find_syntax_errors(self, root: str, changes: Mapping[str, tuple[str, str]]) -> dict[str, str]:
         errors: dict[str, str] = {}
@@ -206,12 +214,16 @@ class TurnObserver:
         return frozenset(
             path
             for path in edited
-            if _is_unlisted(path, tree, changes) and self._read_path(path, os.path.isfile, False)
+            if _is_unlisted(path, tree, changes, evidence.trees) and self._read_path(path, os.path.isfile, False)
         )
 
 
-def _is_unlisted(path: str, tree: WorkTree, changes: Mapping[str, Any]) -> bool:
-    is_inside = is_path_below(path, tree.root)
+def _is_counted(path: str) -> bool:
+    return can_hold_tests(path) or can_select_tests(path)
+
+
+def _is_unlisted(path: str, tree: WorkTree, changes: Mapping[str, Any], checked_roots: Iterable[str]) -> bool:
+    is_inside = any(is_path_below(path, root) for root in (tree.root, *checked_roots))
     # A scratch file proves nothing about the work.
     if not is_inside and path.startswith(("/tmp/", "/var/tmp/", "/dev/", "/proc/")):
         return False

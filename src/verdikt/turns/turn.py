@@ -31,6 +31,7 @@ class TurnEvidence:
     unlisted: frozenset[str] = frozenset()  # edited files that no fingerprint covers, such as ignored ones
     facts: TurnFacts = field(default_factory=TurnFacts)
     earlier: tuple[LoggedCall, ...] = ()  # calls of turns before, when this one goes on with what was asked for then
+    accepts_fewer_tests: bool = False  # the message says itself that tests are gone or skipped
 
     def record_facts(self) -> dict[str, Any]:
         """Return what was seen when the turn ended, as plain data; `restore_facts` reads it."""
@@ -97,6 +98,8 @@ class TurnEvidence:
         path = next((path for path in self.sources if not is_same_tree(call, run, path)), "")
         root, other = self.facts.root, call.tree[0]
         is_apart = bool(root and other) and not is_path_below(other, root) and not is_path_below(root, other)
+        # The work itself may be elsewhere: in another work tree of the repository.
+        is_apart = is_apart and not any(is_path_below(edited, other) for edited in self.edit_paths)
         return path or (root if is_apart else "") or self._find_other_package(run.kind)
 
     def _find_other_package(self, kind: str) -> str:
@@ -140,11 +143,33 @@ class TurnEvidence:
         What another session or a person changed meanwhile is not this agent's work.
         """
         return any(
-            call.edited
-            or call.kind in ("write", "mcp", "other", "agent", "execute_code", "submit_task")
-            or any(run.kind in ("other", "commit", "build") for run in call.runs)
+            call.edited or call.kind == "write" or any(run.kind == "commit" for run in call.runs) or _is_opaque(call)
             for call in (*self.earlier, *self.calls)
         )
+
+    def list_foreign_changes(self, *kinds: str) -> frozenset[str]:
+        """Return the changed files of these kinds that no call wrote, where each call names the files it writes.
+
+        What a script or another agent writes is not known; then nothing is foreign. A check writes no code, but may
+        well write data.
+        """
+        calls = (*self.earlier, *self.calls)
+        is_logged = not self.gaps and self.decision_call_ids <= {call.call_id for call in calls}
+        if not is_logged or any(map(_is_opaque, calls)):
+            return frozenset()
+        edited = [path for call in calls for path in call.edited]
+        changed = self.facts.changed_of_kind(*kinds)
+        return frozenset(path for path in changed if not any(is_same_path(path, other) for other in edited))
+
+    @property
+    def smaller_test_runs(self) -> dict[str, int]:
+        """Return command → number of tests, of the runs that were smaller than the largest one before."""
+        return {
+            run.command_line: call.tests.total
+            for call in self.calls
+            for run in call.runs
+            if call.tests and call.tests.total < self.best_test_counts.get(run.command_line, 0)
+        }
 
     def is_still_valid(self, checked: "CheckedClaim") -> bool:
         """Return whether an explicit validation still holds: nothing was changed since."""
@@ -199,6 +224,15 @@ def read_turn(
             child = entry.seq if entry.body.get("result") in ("ended_unproven", "refused") else child
     return TurnEvidence(
         tuple(calls), contract, frozenset(decided) - {""}, best_test_counts or {}, tuple(passes), gaps, child
+    )
+
+
+def _is_opaque(call: LoggedCall) -> bool:
+    """Return whether a call may have written files that it does not name."""
+    return (
+        "*" in call.edited
+        or call.kind in ("mcp", "other", "agent", "execute_code", "submit_task")
+        or any(run.kind in ("other", "build") for run in call.runs)
     )
 
 

@@ -11,11 +11,10 @@ from verdikt.claims.model import (
     TOPICS,
     WEIGHTS,
     get_model_digest,
-    is_known_language,
     load_model,
-    read_claims,
     read_model,
 )
+from verdikt.claims.reader import is_known_language, read_claims
 from verdikt.claims.sentences import split_sentences
 from verdikt.claims.topics import refine_claims
 

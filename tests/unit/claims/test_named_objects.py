@@ -2,14 +2,15 @@
 
 import pytest
 
-from verdikt.claims.model import SentenceClaim
 from verdikt.claims.named_objects import (
     find_changed_names,
     find_directory_names,
     find_package_names,
     find_ref_names,
+    read_added_test_count,
     read_test_count,
 )
+from verdikt.claims.reader import SentenceClaim
 from verdikt.claims.topics import refine_claims
 
 
@@ -63,6 +64,37 @@ def test_names_settle_the_topics(text: str, read: tuple[str, ...], refined: tupl
     claim = SentenceClaim(text, 0, len(text), "done", read, 0.9)
 
     assert refine_claims([claim])[0].topics == refined
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("I added three tests for `discount`.", 3),
+        ("Added 2 new unit tests.", 2),
+        ("J'ai ajouté deux tests.", 2),
+        ("Added a test, and all 14 tests pass.", 0),
+        ("All 14 tests pass.", 0),
+    ],
+)
+def test_number_of_added_tests_stands_beside_the_verb(text: str, number: int) -> None:
+    """A number of tests that pass is none of tests that were added."""
+    assert read_added_test_count(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "topics"),
+    [
+        ("`test_a` fails, and it fails without my change too.", ("change",)),
+        ("No test fails.", ("tests",)),
+        ("0 tests fail.", ("tests",)),
+        ("`test_a` failed before, and passes now.", ("tests",)),
+    ],
+)
+def test_failure_is_no_claim_that_tests_pass(text: str, topics: tuple[str, ...]) -> None:
+    """What fails is reported, unless it is denied."""
+    claim = SentenceClaim(text, 0, len(text), "done", ("tests",), 0.9)
+
+    assert refine_claims([claim])[0].topics == topics
 
 
 def test_plain_words_of_admission_count() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from verdikt.claims.model import SentenceClaim
+from verdikt.claims.reader import SentenceClaim
 from verdikt.claims.topics import refine_claims
 
 

@@ -100,3 +100,31 @@ def test_command_beside_an_empty_one_is_classified() -> None:
     action = Action(kind=ActionKind.BASH, tool="sh", payload={"command": "", "cmd": "rm -rf /home/dev/Documents"})
 
     assert "fs.delete.tree" in {effect.what for effect in classify(action, Facts(make_world())).items}
+
+
+def call_service(tool: str, payload: dict[str, object], state: str, **hints: object) -> tuple[Effects, Facts]:
+    """Return the effects of a service's call beside a directory in this state, and what was asked for them."""
+    facts = Facts(make_world(state))
+    return classify(Action(kind=ActionKind.MCP, tool=tool, payload=payload, hints=hints), facts), facts
+
+
+def test_a_services_call_that_recurs_is_judged_by_the_world_as_it_is() -> None:
+    """What it deletes may have come under version control meanwhile; a receipt holds the same answers each time."""
+    first, second, changed = (
+        call_service("mcp__box__run", {"command": "rm -rf notes"}, state)
+        for state in ("untracked", "untracked", "tracked")
+    )
+
+    assert first[0] == second[0]
+    assert first[1].to_record() == second[1].to_record()
+    assert first[0] != changed[0]
+
+
+def test_services_calls_that_differ_share_no_effects() -> None:
+    """Tool, arguments and what a person confirmed are all part of a call."""
+    reads = call_service("mcp__notes__get_note", {"id": "1"}, "untracked")[0]
+
+    assert call_service("mcp__notes__delete_note", {"id": "1"}, "untracked")[0] != reads
+    assert call_service("mcp__notes__get_note", {"sql": "drop table notes"}, "untracked")[0] != reads
+    assert call_service("mcp__notes__get_note", {"id": "1"}, "untracked", effects=["destructive"])[0] != reads
+    assert classify_shell_text("mcp__notes__get_note", Facts(make_world())) != reads

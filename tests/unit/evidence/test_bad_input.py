@@ -11,7 +11,7 @@ import pytest
 from tests.fakes import FakeClock
 from tests.scene import GREEN, Scene
 from tests.scripted_turn import TurnPlayer
-from verdikt.claims.model import read_claims
+from verdikt.claims.reader import read_claims
 
 YEAR = 365 * 86_400.0
 FIX = {"replace": ["cart.py", "price - percent", "price * (100 - percent) / 100"]}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdikt.runs.shell_runs import MAX_RUNS, find_edited_paths, read_runs
+from verdikt.runs.shell_runs import MAX_RUNS, ProgramRun, find_edited_paths, read_runs
 
 PROVES = [
     "pytest -q",
@@ -93,6 +93,42 @@ def test_shell_edits_are_found() -> None:
         "b.py",
         "*",
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "paths"),
+    [
+        ("cd app && sed -i s/a/b/ b.py", ("app/b.py",)),
+        ("cd ../spike && echo x > a.py", ("../spike/a.py",)),
+        ("cd app && touch /srv/a ~/b", ("/srv/a", "~/b")),
+        ('cd "$DIR" && sed -i s/a/b/ b.py', ("*",)),
+    ],
+)
+def test_edit_below_another_directory_is_located(command: str, paths: tuple[str, ...]) -> None:
+    """A path is seen from where the whole command starts; in a directory that is not known, anything may change."""
+    assert find_edited_paths(command) == paths
+
+
+@pytest.mark.parametrize(
+    ("command", "argv"),
+    [
+        ("PYTEST_ADDOPTS='-k cart' pytest -q", ("pytest", "-q", "-k", "cart")),
+        ("export PYTEST_ADDOPTS='-k cart'; pytest -q", ("pytest", "-q", "-k", "cart")),
+        ("env GOFLAGS=-run=One go test ./...", ("go", "test", "./...", "-run=One")),
+        ("CI=1 pytest -q", ("pytest", "-q")),
+    ],
+)
+def test_options_in_a_variable_are_options_of_the_run(command: str, argv: tuple[str, ...]) -> None:
+    """What a runner takes from its variable chooses tests like what stands behind its name."""
+    assert read_runs(command)[-1].argv == argv
+
+
+def test_standard_input_of_a_run_is_known() -> None:
+    """`sqlite3 shop.db < totals.sql` runs that file."""
+    (run,) = read_runs("sqlite3 :memory: < totals.sql")
+
+    assert run.reads == "totals.sql"
+    assert ProgramRun.from_record(run.record()) == run
 
 
 CODEX_PATCH = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-a\n+b\n*** Add File: b.py\n+x\n*** End Patch\n"

@@ -22,6 +22,7 @@ from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.entry import EntryKind, build_entry
 from verdikt.serve.api import ROUTES
 from verdikt.serve.app import PAGES, SECURITY_HEADERS
+from verdikt.serve.feed import FEED_ROUTE
 from verdikt.serve.machine_api import MACHINE_ROUTES
 from verdikt.serve.machines import EnrolledMachine
 from verdikt.serve.people import COOKIE_SECONDS, LINK_SECONDS, ROLES, Person
@@ -483,7 +484,7 @@ def test_openapi_describes_exactly_the_routes(site: Site) -> None:
     described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
 
     machines = {(route.method, route.path) for route in MACHINE_ROUTES} | {("POST", "/v1/enrol")}
-    assert described == {(route.method, route.path) for route in ROUTES} | machines
+    assert described == {(route.method, route.path) for route in (*ROUTES, FEED_ROUTE)} | machines
     assert "security" in document["paths"]["/v1/me"]["get"]
     assert "security" not in document["paths"]["/healthz"]["get"]
 

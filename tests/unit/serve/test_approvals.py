@@ -142,6 +142,21 @@ def test_each_vote_is_signed_in_the_record_of_the_service(team: Team) -> None:
     key.verify(bytes.fromhex(signature), encode_vote(approval["id"], voter, approval["digest"], approved=True))
 
 
+def test_a_vote_that_cannot_be_recorded_does_not_count(team: Team) -> None:
+    """Whatever ends the service or its database in between: both are there, or neither."""
+    approval = team.ask()
+    first, second = team.release
+    with team.site.store.database.begin_write() as connection:
+        connection.exec_driver_sql("ALTER TABLE audit_event RENAME TO gone")
+    assert vote(first, approval)[0] == 503
+    with team.site.store.database.begin_write() as connection:
+        connection.exec_driver_sql("ALTER TABLE gone RENAME TO audit_event")
+
+    assert team.list_waiting(second)[0]["needs"][0]["given"] == 0
+    assert [vote(client, approval)[1] for client in (first, second)] == ["waiting", "approved"]
+    assert team.list_verbs().count("approve") == 2
+
+
 def test_those_who_see_everything_see_how_people_answer(team: Team) -> None:
     """How many answers, how many of them yes, after how long, and how many were hardly read; of one organisation."""
     ben, cleo = team.release

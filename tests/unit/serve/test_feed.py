@@ -2,30 +2,33 @@
 
 import asyncio
 import json
-from pathlib import Path
+from collections import Counter
+from typing import Any
 
 import pytest
 
-from tests.cleanup import close_after_test
 from tests.unit.serve.http_client import Site
 from tests.unit.team.chains import build_lines
 from verdikt.serve import feed
 from verdikt.serve.feed import stream_feed
+from verdikt.serve.feed_reads import FeedReads
+from verdikt.serve.people import Person
 from verdikt.serve.store import TeamStore
+from verdikt.serve.store_reader import StoreReader
 
 CHAIN = build_lines("s", range(1, 21))
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    """Return a service on SQLite."""
-    return Site(close_after_test(TeamStore(f"sqlite:///{tmp_path / 'team.db'}", create=True)))
+def site(store: TeamStore) -> Site:
+    """Return a service on each database."""
+    return Site(store)
 
 
 async def read_events(site: Site, position: str, *, send: list[bytes], count: int) -> list[tuple[str, list[int]]]:
     """Return (id, sequence numbers) of the first events; lines are sent after the first one."""
     events = []
-    stream = stream_feed(lambda: site.store.read_as(site.machine.organisation), position)
+    stream = stream_feed(lambda: site.store.read_as(site.machine.organisation), position, FeedReads())
     async for event in stream:
         fields = dict(line.split(": ", 1) for line in event.decode().strip().split("\n"))
         events.append((fields["id"], [entry["seq"] for entry in json.loads(fields["data"])]))
@@ -58,17 +61,65 @@ def test_a_foreign_position_begins_now(site: Site, position: str) -> None:
 
 def test_the_feed_ends_with_the_login(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cookie that was stolen and ended shows nothing more, though its stream is open."""
-    monkeypatch.setattr(feed, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(feed, "CHECK_SECONDS", 0.03)
     readers = [site.store.read_as(site.machine.organisation)] * 2
 
     async def read_all() -> list[bytes]:
-        return [event async for event in stream_feed(lambda: readers.pop() if readers else None, "")]
+        return [event async for event in stream_feed(lambda: readers.pop() if readers else None, "", FeedReads(0.01))]
 
     events = asyncio.run(read_all())
     assert (len(events), readers) == (1, [])
 
 
+def test_viewers_who_see_the_same_share_their_reads(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many look, and whenever each began, one read tells all of them; those who see less read by themselves."""
+    site.machine.send(*CHAIN[:2])
+    everybody, other = site.store.read_as(site.machine.organisation), site.store.read_as(site.machine.organisation)
+    nothing = site.store.read_as(site.machine.organisation, frozenset())
+    positions: list[tuple[object, str]] = []
+    read_feed = StoreReader.read_feed
+
+    def count(reader: StoreReader, position: str, limit: int) -> tuple[str, list[dict[str, Any]]]:
+        positions.append((reader.visibility, position))
+        return read_feed(reader, position, limit)
+
+    monkeypatch.setattr(StoreReader, "read_feed", count)
+
+    async def look() -> list[list[int]]:
+        reads, seen = FeedReads(0.05), [[] for _ in range(21)]  # type: list[list[int]]
+
+        async def view(number: int) -> None:
+            reader = nothing if number == 20 else (everybody, other)[number % 2]
+            await asyncio.sleep(0.01 * number)
+            async for event in stream_feed(lambda: reader, "", reads):
+                entries = json.loads(event.partition(b"data: ")[2] or b"[]")
+                seen[number] += [entry["seq"] for entry in entries]
+                if seen[number][-1:] == [4]:
+                    return
+
+        tasks = [asyncio.create_task(view(number)) for number in range(21)]
+        await asyncio.sleep(0.5)
+        positions.clear()
+        await asyncio.to_thread(site.machine.send, *CHAIN[2:4])
+        await asyncio.gather(*tasks[:20])
+        tasks[20].cancel()
+        return seen
+
+    seen = asyncio.run(look())
+
+    assert seen == [[3, 4]] * 20 + [[]]
+    by_visibility = Counter(visibility for visibility, _ in positions)
+    assert len(by_visibility) == 2
+    # By themselves, twenty would have read twenty times as often as one.
+    assert by_visibility[everybody.visibility] < 10 * by_visibility[nothing.visibility]
+
+
 def test_the_feed_needs_a_login(site: Site) -> None:
-    """Nothing is streamed to others."""
-    assert site.open_client().get("/v1/feed").status_code == 401
+    """Nothing is streamed to others, nor to a program, whose token would be looked at by no page."""
+    id = site.people.ensure_person(site.machine.organisation, "ana", "Ana", frozenset({"auditor"}))
+    person = Person(id, site.machine.organisation, "Ana", frozenset({"auditor"}))
+    token = site.service.tokens.create_token(person, "ci", frozenset({"read"}), 1, site.clock.now())
+    client = site.open_client()
+
+    assert client.get("/v1/feed").status_code == 401
+    assert client.get("/v1/feed", headers={"Authorization": f"Bearer {token}"}).status_code == 403

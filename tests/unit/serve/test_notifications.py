@@ -3,6 +3,7 @@
 import hmac
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,10 +16,12 @@ from aiosmtpd.controller import Controller
 from tests.asking_machine import AskingMachine, build_call
 from tests.cleanup import close_after_test
 from tests.unit.serve.http_client import Site
+from tests.unit.ship.tls_front import write_certificates
 from verdikt.errors import WireError
 from verdikt.serve.local_answers import LocalAnswers
 from verdikt.serve.machines import EnrolledMachine
-from verdikt.serve.notice_messages import Mailer
+from verdikt.serve.notice_messages import Mailer, Notice, build_mail
+from verdikt.serve.notice_plan import NoticePlan
 from verdikt.serve.notifications import MAX_TRIES, Notifications, NotificationSettings
 from verdikt.serve.people import Person
 from verdikt.serve.safe_request import DeliveryFailed, SafeSender
@@ -264,6 +267,13 @@ def test_a_place_that_does_not_answer_is_tried_again_and_then_given_up(office: O
 @pytest.mark.parametrize(
     "url",
     [
+        "https://93.184.215.14/é",
+        "https://93.184.215.14/a b",
+        "https://93.184.215.14/\r\nX-Y: z",
+        f"https://{'a' * 70}.example/",
+        "https://.example/",
+        "https://[::1",
+        "https://[x]/",
         "https://127.0.0.1/",
         "https://localhost/",
         "https://[::1]/",
@@ -356,6 +366,91 @@ def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
     with pytest.raises(DeliveryFailed, match="a redirect, which is not followed"):
         SafeSender(frozenset({receiver.place})).post(f"http://{receiver.place}/", b"{}", {})
     assert len(receiver.requests) == 1
+
+
+def test_one_place_that_fails_in_its_own_way_keeps_none_from_being_told(
+    small_office: Office, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever goes wrong there, the worker goes on, and the others hear of it in the same round."""
+    person = small_office.add_person("Ben", "approver", group="release")
+    settings = NotificationSettings(SafeSender(frozenset({receiver.place})))
+    service = Service(small_office.store, frozenset({"https://verdikt.example"}), small_office.site.clock)
+    service.notifications = Notifications(small_office.store.database, "https://verdikt.example", settings)
+    for path in ("broken", "whole"):
+        place = {"kind": "slack", "address": f"http://{receiver.place}/{path}"}
+        service.notifications.add_notifier(person, place, small_office.now)
+    check_url = SafeSender.check_url
+
+    def fail(sender: SafeSender, url: str) -> Any:
+        if url.endswith("broken"):
+            raise UnicodeError("as a resolver does")
+        return check_url(sender, url)
+
+    monkeypatch.setattr(SafeSender, "check_url", fail)
+    small_office.ask()
+    Worker(service).notify()
+
+    assert len(receiver.requests) == 1
+    assert [place["problem"] for place in service.notifications.list_notifiers(person)] == ["as a resolver does", ""]
+    assert "telling 1 failed" in caplog.text
+
+
+def test_what_was_planned_already_takes_no_lock(small_office: Office, receiver: Receiver) -> None:
+    """A worker looks every few seconds: on SQLite, a write would hold up the machines that send meanwhile."""
+    person = small_office.add_person("Ben", "approver", group="release")
+    notifications = small_office.open_notifications(receiver.place)
+    place = {"kind": "slack", "address": f"http://{receiver.place}/", "mode": "digest"}
+    notifications.add_notifier(person, place, small_office.now)
+    small_office.ask()
+    database = small_office.store.database
+    plan = NoticePlan(database)
+    plan.add_missing(small_office.now)
+    with database.begin_write():
+        plan.add_missing(small_office.now)
+        NoticePlan(database).add_missing(small_office.now)
+
+    with database.begin_read() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM delivery").scalar_one() == 1
+
+
+@pytest.fixture
+def tls_mail_server(tmp_path: Path) -> Iterator[tuple[str, MailBox, Path]]:
+    """Return the address of a mail server whose certificate an authority of the test signed, its box, and that one."""
+    authority, chain = write_certificates(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(chain)
+    box = MailBox()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    controller = Controller(box, hostname="127.0.0.1", port=port, tls_context=context)
+    controller.start()
+    yield f"smtp://localhost:{port}", box, authority
+    controller.stop()
+
+
+def test_mail_goes_to_a_server_that_is_the_one_it_says(tls_mail_server: tuple[str, MailBox, Path]) -> None:
+    """Its certificate is checked: another one between could read the password and every message."""
+    url, box, authority = tls_mail_server
+    notice = Notice(approval=1, rule="deploy", risk=3, machine="ana", expires=1, url="https://verdikt.example/")
+    mail = build_mail([notice], "verdikt@example.org", "ben@example.org")
+    with pytest.raises(DeliveryFailed, match="SSLCertVerificationError"):
+        Mailer(url, "verdikt@example.org").send(mail)
+    assert box.mails == []
+    Mailer(url, "verdikt@example.org", ssl.create_default_context(cafile=str(authority))).send(mail)
+
+    assert len(box.mails) == 1
+
+
+def test_no_password_is_sent_in_the_clear(mail_server: tuple[str, MailBox], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server elsewhere that offers no TLS, or seems to, gets neither password nor mail."""
+    url, box = mail_server
+    port = url.rpartition(":")[2]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(2, 1, 6, "", ("127.0.0.1", int(port)))])
+    mail = build_mail([], "verdikt@example.org", "ben@example.org")
+    with pytest.raises(DeliveryFailed, match="offers no TLS"):
+        Mailer(f"smtp://ana:secret@mail.example:{port}", "verdikt@example.org").send(mail)
+
+    assert box.mails == []
 
 
 @pytest.mark.parametrize("address", ["", "x", "a@b\r\nBcc: all@example.org", "a b@example.org", "<a@example.org>"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from verdikt.claims.model import read_claims
+from verdikt.claims.reader import read_claims
 from verdikt.cli.exit_status import EXIT_BAD_LINE
 from verdikt.cli.store_access import json_option
 

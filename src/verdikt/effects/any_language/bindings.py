@@ -14,6 +14,7 @@ Binding = tuple[str, "Sequence[Token]", bool]
 """A name, the tokens of its value, and whether the value is added to what the name held."""
 _ASSIGNMENTS = ("=", ":=", "<-", "+=", "?=")
 _LOOPS = frozenset("for foreach each doseq dolist loop map".split())
+_FUNCTIONS = frozenset("func function fun fn sub".split())
 _DECLARING = frozenset("var val let const auto final mut my our local static readonly def final".split())
 
 
@@ -34,8 +35,11 @@ def find_bindings(tokens: Sequence[Token], *, is_command_list: bool) -> Iterator
         if names and not any(token.text in _ASSIGNMENTS for token in tokens[:8]):
             yield tokens[names[0]].text, tokens[names[0] + 1 :], False
     if is_command_list:
+        is_setting = tokens[first].text in SETTING_WORDS
         for index, token in enumerate(tokens):
-            if token.kind == "name" and token.depth == 1 and not token.text.isupper() and tokens[index - 1].text != "$":
+            # A word in capitals is a keyword, but for the name that is set.
+            may_bind = not token.text.isupper() or (is_setting and index == first + 2)
+            if token.kind == "name" and token.depth == 1 and may_bind and tokens[index - 1].text != "$":
                 yield token.text, [*tokens[:index], *tokens[index + 1 :]], True
     yield from _find_loop_names(tokens, first)
     yield from _find_parameters(tokens)
@@ -98,8 +102,12 @@ def _find_loop_names(tokens: Sequence[Token], first: int) -> Iterator[Binding]:
 
 
 def _find_parameters(tokens: Sequence[Token]) -> Iterator[Binding]:
-    """Yield the parameters of functions that are given to a call: `.each { |f| … }`, `.forEach(f => …)`."""
+    """Yield the parameters of functions that a call is given: `.each { |f| … }`, `.forEach(f => …)`, `func(p …)`."""
     for index, token in enumerate(tokens):
+        if token.text in _FUNCTIONS and index > 1 and tokens[index - 1].text in (",", "("):
+            parameter = next((each for each in tokens[index + 1 : index + 5] if each.kind == "name"), None)
+            if parameter is not None:
+                yield parameter.text, tokens[:index], True
         if index == 0 or (tokens[index - 1].kind != "name" and tokens[index - 1].text != ")"):
             continue
         name = tokens[index - 1] if tokens[index - 1].kind == "name" else tokens[index - 2]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _DELETING_COMMAND = compile_lazily(rf"(?:^|[\s;&|`(\"'])(?:{join_role('forced_remover')})\s+-|\brmdir\s|\s-delete\b")
 _COMMAND_WORD = compile_lazily(r"(?:[$#]\{[^}]*\}|\$\([^)]*\)|[^\s;&|])+")
+_QUOTE = compile_lazily("[\"']")
 _SYSTEM_DIRECTORIES = ("/etc/", "/usr/", "/lib/", "/boot/", "/System/", "/Library/")
 
 
@@ -168,7 +169,7 @@ def _expand_commands(tokens: list[Token]) -> list[Token]:
     for token in tokens:
         if token.kind == "string" and _DELETING_COMMAND.search(token.text):
             words = _COMMAND_WORD.findall(token.content)[:40]
-            expanded += [_to_token(word.strip("\"'"), token) for word in words]
+            expanded += [_to_token(_QUOTE.sub("", word), token) for word in words]
         else:
             expanded.append(token)
     return expanded

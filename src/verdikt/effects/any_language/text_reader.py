@@ -18,6 +18,7 @@ from verdikt.effects.any_language.word_families import (
     DEFINING,
     DESCRIPTIONS,
     SAVING,
+    WALKING,
     Family,
     find_families,
     split_words,
@@ -144,6 +145,8 @@ class TextReader:
         bound_names = []
         for name, value_tokens, is_added in find_bindings(tokens, is_command_list=self._is_command_list):
             value = self.complete(self.evaluator.evaluate(value_tokens), value_tokens)
+            if value.places and any(not WALKING.isdisjoint(split_words(t.text)) for t in value_tokens):
+                value.places = [f"{place}/*" for place in value.places]
             if value.has_environment and (value.hosts or starts_program(tokens)):
                 value.has_environment = False  # the environment of a program, with a setting that is an address
             if is_added and value.is_empty and unit.opener is not None:

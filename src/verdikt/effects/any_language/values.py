@@ -232,7 +232,7 @@ class Evaluator:
             builder.begin(dirname(self._path) if builder.is_relative else self._path)
         elif Family.ROOT in families:
             builder.begin(self._root)
-        elif Family.PARENT in families:
+        elif Family.PARENT in families and (index < 2 or tokens[index - 2].text != "meta"):
             builder.climb(_count_levels(tokens, index))
         elif Family.ENVIRONMENT in families:
             value.has_environment |= _is_whole_environment(tokens, index)

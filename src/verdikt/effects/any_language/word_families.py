@@ -131,6 +131,8 @@ COLLECTIONS = _words(
 GATHERING = _words("include add push append concat from files file extend insert dirs paths")
 """What puts something into a list that is cleared: `CLEAN.include(…)`."""
 TREE_WORDS = _words("walk tree filetree recursive recursively recurse rf rmtree all glob list listfiles each ls find")
+WALKING = _words("walk walkdir walktree readdir listdir iterdir listfiles enumeratefiles filetree")
+"""What goes through all that lies in a place."""
 DATA_READERS = _words(
     "error exception warning json yaml yml toml xml csv data image font model config dataset parse schema dotenv locale"
 )

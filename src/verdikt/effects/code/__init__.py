@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import word_set
+from verdikt.effects.code.process_ends import ends_own_process
+from verdikt.model.effect import Target
 from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ def classify_code(language: str, text: str, call: Invocation, path: str = "") ->
     """
     if _SETS_USER.search(text):
         yield call.make_effect("priv.setuid", note="a program that runs as its owner")
+    if "verdikt" in text and ends_own_process(text):
+        yield call.make_effect("sys.security", (Target("verdikt", "pid"),), note="ends what guards or records")
     # Imported when needed: the four together take about a third of the time to import the classifier, few commands
     # hold such text, and the program tables that they use import this package.
     if language == "python":

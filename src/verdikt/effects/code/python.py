@@ -8,6 +8,7 @@ from itertools import islice
 from verdikt.effects import host
 from verdikt.effects.code.fallback_parser import FallbackParser
 from verdikt.effects.code.python_constants import DECODER_FUNCTIONS, DYNAMIC_ATTRIBUTE
+from verdikt.effects.code.python_downloads import DownloadedNames
 from verdikt.effects.code.python_environment import find_tainted_names, mentions_name
 from verdikt.effects.code.python_functions import (
     CODE_FUNCTIONS,
@@ -23,6 +24,8 @@ from verdikt.effects.code.python_functions import (
     SENSITIVE_MODULES,
     SHELL_FUNCTIONS,
     SPAWN_FUNCTIONS,
+    TASK_METHODS,
+    TASK_MODULES,
     UNPICKLE_FUNCTIONS,
     YAML_LOADERS,
 )
@@ -51,6 +54,8 @@ _NOTEBOOK_MAGIC = compile_lazily(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MUL
 _YAML_CALL = compile_lazily(r"!!python/object/(?:apply|new):([\w.]+\.\w+)\s*(\[[^\[\]\n]*\])")
 _CALLBACK_KEYWORDS = ("target", "func", "function", "callback", "initializer")
 _MAX_CALLBACK_ITEMS = 20
+_COPYING_COMMANDS = {"shutil.copytree": (("cp", "-r"), "/."), "os.symlink": (("ln", "-s"), "")}
+"""Function → the command that does the same, with what is added to its first operand."""
 
 
 class _ModuleClassifier(InlinedCalls):
@@ -77,8 +82,9 @@ class _ModuleClassifier(InlinedCalls):
         for node in nodes:
             self.record_node(node)
         if self.imports_environment():
-            self.tainted_names = find_tainted_names(tree, self.is_whole_environment)
+            self.tainted_names = find_tainted_names(tree, self.holds_environment)
             self.secret_names = find_tainted_names(tree, lambda value: self.has_environment_secret([value]))
+        self.downloaded_names = DownloadedNames(nodes, self.qualified_names.values(), self.resolve_name)
         self.throwaway_database = self.throwaway_database or self._opens_throwaway(nodes)
         inlined_nodes = self.find_inlined_nodes(nodes)
         for node in nodes:
@@ -127,8 +133,9 @@ class _ModuleClassifier(InlinedCalls):
             for what, index in PATH_FUNCTIONS[function]:
                 argument = first if index == 0 else node.args[index] if len(node.args) > index else None
                 add(self._classify_path_argument(what, argument))
-            if function == "shutil.copytree":
-                add(self._classify_as_command(("cp", "-r"), node.args, "/."))
+            if function in _COPYING_COMMANDS:
+                words, suffix = _COPYING_COMMANDS[function]
+                add(self._classify_as_command(words, node.args, suffix))
         elif function == "shutil.unpack_archive":
             add(self._classify_as_command(("tar", "-xf"), node.args, "", "-C"))
         elif function in SHELL_FUNCTIONS:
@@ -162,6 +169,9 @@ class _ModuleClassifier(InlinedCalls):
         elif ".git." in function and function.rpartition(".git.")[2].isidentifier():
             verb = function.rpartition(".git.")[2].replace("_", "-")
             self.effects.extend(self._classify_argv(["git", verb, *map(self.evaluate_text, node.args)]))
+        elif function.endswith(TASK_METHODS) and function.count(".") == 1 and self._is_task_file():
+            words = [self.evaluate_text(argument) for argument in node.args]
+            self.effects.extend(self._classify_shell_call(first) if len(words) == 1 else self._classify_argv(words))
         elif function in CONNECT_FUNCTIONS:
             self.opens_socket |= function == "socket.create_connection"
             self.effects.extend(self._classify_connection(first))
@@ -170,6 +180,11 @@ class _ModuleClassifier(InlinedCalls):
         else:
             return False
         return True
+
+    def _is_task_file(self) -> bool:
+        """Return whether the module is one of tasks, whose functions hand command lines to a runner."""
+        modules = {name.partition(".")[0] for name in self.qualified_names.values()}
+        return not modules.isdisjoint(TASK_MODULES)
 
     def _is_fork_bomb(self, loop: ast.AST) -> bool:
         """Return whether an endless loop forks in every turn."""
@@ -187,7 +202,7 @@ class _ModuleClassifier(InlinedCalls):
             self.effects.append(self.call.make_effect("sys.crash" if everything else "proc.kill"))
         elif function in ("print", "pprint.pprint", "json.dumps", "pprint"):
             self._classify_print(node, first)
-        elif self._reaches_shell(function) and first is not None and UNKNOWN not in self.evaluate_text(first):
+        elif self._reaches_shell(function) and first is not None and self._is_told(first):
             self.effects.extend(self._classify_shell_call(first))
         elif function in YAML_LOADERS:
             self.effects.extend(self._classify_tagged_calls(node, first))
@@ -198,6 +213,10 @@ class _ModuleClassifier(InlinedCalls):
         else:
             return self._classify_indirect_call(node, function)
         return True
+
+    def _is_told(self, value: ast.expr) -> bool:
+        """Return whether it is known what an expression holds, or that it was downloaded."""
+        return UNKNOWN not in self.evaluate_text(value) or self.downloaded_names.hold(value)
 
     def _classify_indirect_call(self, node: ast.Call, function: str) -> bool:
         """Classify calls that decide what other code runs; return whether this was one."""
@@ -314,6 +333,8 @@ class _ModuleClassifier(InlinedCalls):
             effects = self._classify_path("fs.truncate" if first == "" else "fs.overwrite", self.evaluate_text(owner))
         elif name in ("read_text", "read_bytes"):
             effects = self._classify_path("fs.read", self.evaluate_text(owner))
+        elif name == "open" and UNKNOWN not in self.evaluate_text(owner):
+            effects = self._classify_open(node, owner, mode_index=0)
         elif name == "close" and isinstance(owner, ast.Call) and self.resolve_name(owner.func) == "open":
             # `open(path, "w").close()` empties the file.
             empties = len(owner.args) > 1 and self.evaluate_text(owner.args[1]).startswith("w")
@@ -369,7 +390,7 @@ class _ModuleClassifier(InlinedCalls):
             inner.qualified_names.update(self.qualified_names)
             yield from _classify_source(text, inner)
             return
-        if calls & FETCH_FUNCTIONS:
+        if self.downloaded_names.hold(argument):
             yield self.call.make_effect("code.remote", note="runs what it downloads")
         for node in ast.walk(argument) if argument is not None else ():
             if isinstance(node, ast.Call) and self.resolve_name(node.func) == "open":

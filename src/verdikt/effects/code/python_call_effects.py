@@ -5,16 +5,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from verdikt.effects import host
 from verdikt.effects.code import quote_shell_word
+from verdikt.effects.code.python_downloads import DownloadedNames
 from verdikt.effects.code.python_environment import EnvironmentReads, mentions_name
 from verdikt.effects.code.python_libraries import find_keyword, find_request_effect
 from verdikt.effects.code.python_sequences import list_elements
 from verdikt.effects.invocation import Invocation
+from verdikt.knowledge import find_language, find_role
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
 # A shell without a program of its own, such as `sh` or `bash -s`, runs its input.
 _SHELL_READING_INPUT = compile_lazily(r"\s*'?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh'?(?:\s+'?-[se]*'?)*\s*$")
+_INPUT_OPTIONS = ("-", "-s", "-e", "-x")
 # A folded `~` stands for the home directory, and a `*` for the files of a listing.
 _UNQUOTED = "~*"
 
@@ -30,6 +33,7 @@ class CallEffects(EnvironmentReads):
         self.written_paths: set[str] = set()
         self.started_programs: set[str] = set()
         self.downloads = False
+        self.downloaded_names = DownloadedNames((), (), self.resolve_name)
 
     def _classify_run_file(self, arguments: Sequence[ast.expr]) -> Iterable[Effect]:
         """Classify a file that is run as Python, as the command that does the same."""
@@ -42,6 +46,8 @@ class CallEffects(EnvironmentReads):
         self.started_programs.update(text.split())
         if text.replace(UNKNOWN, "").strip():
             yield from self.call.classify_shell(text.replace(UNKNOWN, "$x"))
+        elif self.downloaded_names.hold(argument):
+            yield self.call.make_effect("code.remote", note="runs what it downloads")
         else:
             yield self.call.make_effect(
                 "code.unknown", possible=True, note="a shell command that the text does not show"
@@ -49,6 +55,9 @@ class CallEffects(EnvironmentReads):
 
     def _classify_spawn(self, node: ast.Call, argument: ast.expr | None, function: str) -> Iterator[Effect]:
         piped_input = next((self.evaluate_text(k.value) for k in node.keywords if k.arg == "input"), UNKNOWN)
+        given = find_keyword(node, ("input",))
+        if self.downloaded_names.hold(given) and _runs_input(self.evaluate_text(argument)):
+            yield self.call.make_effect("code.remote", note="runs what it downloads")
         if UNKNOWN not in piped_input and _SHELL_READING_INPUT.match(self.evaluate_text(argument)):
             yield from self.call.classify_shell(piped_input)
         if function.startswith(("os.exec", "os.spawn", "os.posix_spawn")):
@@ -92,8 +101,9 @@ class CallEffects(EnvironmentReads):
         line = " ".join(quote_shell_word(word, _UNQUOTED).replace(UNKNOWN, "$x") for word in words)
         return self.call.classify_shell(line)
 
-    def _classify_open(self, node: ast.Call, argument: ast.expr | None) -> Iterator[Effect]:
-        mode_argument = node.args[1] if len(node.args) > 1 else find_keyword(node, ("mode",))
+    def _classify_open(self, node: ast.Call, argument: ast.expr | None, *, mode_index: int = 1) -> Iterator[Effect]:
+        """Yield the effect of opening a file; the mode of a path's own `open` is its first argument."""
+        mode_argument = node.args[mode_index] if len(node.args) > mode_index else find_keyword(node, ("mode",))
         mode = self.evaluate_text(mode_argument) if mode_argument is not None else "r"
         # What is no mode is an argument of another `open`, such as that of `webbrowser` or `zipfile`.
         if UNKNOWN in mode or not set(mode) <= set("rwaxbtU+"):
@@ -114,6 +124,7 @@ class CallEffects(EnvironmentReads):
         self.downloads = True
         if function.endswith(".urlretrieve") and len(node.args) > 1:
             self.written_paths.add(self.evaluate_text(node.args[1]))
+            yield from self._classify_path_argument("fs.overwrite", node.args[1])
         if function.endswith(".request") and len(node.args) > 1:
             text = self.evaluate_text(node.args[1])
         hosts = (Target(host.parse_host(text), "host"),)
@@ -132,7 +143,7 @@ class CallEffects(EnvironmentReads):
     def _sends_environment(self, node: ast.Call) -> bool:
         """Return whether the whole environment is among the arguments of a call."""
         values = [*node.args, *(k.value for k in node.keywords)]
-        return any(map(self.is_whole_environment, values)) or any(mentions_name(v, self.tainted_names) for v in values)
+        return any(map(self.holds_environment, values)) or any(mentions_name(v, self.tainted_names) for v in values)
 
     def _classify_path_argument(self, what: str, argument: ast.expr | None) -> Iterator[Effect]:
         yield from self._classify_path(what, self.evaluate_text(argument))
@@ -145,3 +156,10 @@ class CallEffects(EnvironmentReads):
         ):
             return  # every program reads and writes what some variable names
         yield from self.call.make_effects(what, [Word(text, text.replace(UNKNOWN, "…"), "*" in text)])
+
+
+def _runs_input(command: str) -> bool:
+    """Return whether a command is a shell or an interpreter that runs what stands on its input."""
+    name, *words = command.replace("'", "").split() or [""]
+    program = name.rpartition("/")[2]
+    return bool(program in find_role("shell") or find_language(program)) and all(w in _INPUT_OPTIONS for w in words)

@@ -9,6 +9,11 @@ from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.model.lazy_regex import compile_lazily
 
 _WHOLE_ENVIRONMENT = compile_lazily(r"^(?:[\w.]+\()*os\.environ(?:\.(?:items|copy|values)\(\))?(?:,[^)]*)?\)*$")
+_SERIALIZERS = frozenset(
+    "dict list tuple sorted str repr dumps urlencode encode b64encode hexlify compress quote format join items copy "
+    "values bytes".split()
+)
+"""Functions whose result has all of what they are given."""
 _MAX_ASSIGNMENTS = 2_000
 
 
@@ -30,6 +35,20 @@ class EnvironmentReads(PythonBindings):
             if qualified in ("os", "os.environ") and name != qualified:
                 text = re.sub(rf"(?<![\w.]){re.escape(name)}\b", qualified, text)
         return _WHOLE_ENVIRONMENT.match(text) is not None
+
+    def holds_environment(self, node: ast.AST) -> bool:
+        """Return whether an expression has every variable of the environment in it: `{"e": {**os.environ}}`."""
+        if isinstance(node, ast.Subscript | ast.Compare):
+            return False  # one variable, or whether there is one
+        if isinstance(node, ast.DictComp | ast.ListComp | ast.GeneratorExp | ast.SetComp):
+            return self.selects_environment_secrets(node)
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else self.resolve_name(node.func)
+            if name.rpartition(".")[2] not in _SERIALIZERS:
+                return False
+        if isinstance(node, ast.Name | ast.Attribute) and self.resolve_name(node) == "os.environ":
+            return self.imports_environment()
+        return any(map(self.holds_environment, ast.iter_child_nodes(node)))
 
     def selects_environment_secrets(self, node: ast.expr) -> bool:
         """Return whether an expression filters the environment for variables that are named like secrets."""
@@ -71,7 +90,7 @@ def find_tainted_names(tree: ast.AST, is_whole: Callable[[ast.expr], bool]) -> f
     tainted: set[str] = set()
     assignments = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)][:_MAX_ASSIGNMENTS]
     for node in assignments:
-        if is_whole(node.value) or _is_unfiltered_copy(node.value, is_whole) or mentions_name(node.value, tainted):
+        if is_whole(node.value) or mentions_name(node.value, tainted):
             tainted.update(target.id for target in node.targets if isinstance(target, ast.Name))
     return frozenset(tainted)
 
@@ -79,10 +98,3 @@ def find_tainted_names(tree: ast.AST, is_whole: Callable[[ast.expr], bool]) -> f
 def mentions_name(node: ast.expr, names: set[str] | frozenset[str]) -> bool:
     """Return whether an expression contains one of these names."""
     return bool(names) and any(isinstance(inner, ast.Name) and inner.id in names for inner in ast.walk(node))
-
-
-def _is_unfiltered_copy(node: ast.expr, is_whole: Callable[[ast.expr], bool]) -> bool:
-    """Return whether an expression is `{k: v for k, v in os.environ.items()}` or alike, without a condition."""
-    if not isinstance(node, ast.DictComp | ast.ListComp):
-        return False
-    return not node.generators[0].ifs and is_whole(node.generators[0].iter)

@@ -97,3 +97,6 @@ CLOUD_DELETE_METHODS = word_set(
     "delete_bucket terminate_instances delete_table delete_db_instance delete_object delete_objects delete_stack"
 )
 CLOUD_DELETE_PREFIXES = ("delete_", "terminate_", "purge_", "deregister_", "schedule_key_deletion")
+TASK_MODULES = word_set("invoke fabric nox duty poethepoet doit conan conans")
+"""Libraries in whose files a task runs a command line by a method of what it is given: `session.run("rm", …)`."""
+TASK_METHODS = (".run", ".sudo", ".local", ".run_always", ".run_install")

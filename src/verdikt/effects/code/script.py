@@ -15,6 +15,7 @@ from verdikt.effects.code.page_session import classify_page_session
 from verdikt.effects.code.python_functions import PATH_TESTS
 from verdikt.effects.code.sql import classify_sql, looks_like_sql
 from verdikt.effects.invocation import Invocation
+from verdikt.effects.secret_sends import is_issuer_host
 from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
@@ -26,6 +27,8 @@ _SHELLS = find_role("shell")
 _HOME_VARIABLE = compile_lazily(r"\$(?:HOME\b|\{HOME\})")
 _RISKY_PROGRAMS = find_role("risky")
 _ALARMING = ("code.remote", "net.send", "cred.send", "git.push.force", "persist.")
+_LOGIN_DISTANCE = 60
+"""How many characters before a variable tell that it is a login."""
 _MAX_CONSTANTS = 60
 _HOME_MARK = "\x02"
 _OPEN_MODES = ("<", ">", ">>", "+<", "+>", "-|", "|-")
@@ -136,7 +139,7 @@ def _classify_eval_source(text: str, call: Invocation) -> Iterator[Effect]:
     """Yield the effect of running text as a program, by where the text comes from."""
     if script_patterns.RUN_ADDRESS.search(text):
         yield call.make_effect("code.remote", note="runs a file from an address")
-    if script_patterns.RUN_FETCHED.search(text):
+    if script_patterns.RUN_FETCHED.search(text) or _runs_fetched_name(text):
         yield call.make_effect("code.remote", note="runs what it downloads")
     if script_patterns.RUN_DECODED.search(text):
         yield call.make_effect("code.hidden", note="runs what a decoder makes of its input")
@@ -211,6 +214,14 @@ def _classify_unseen_arguments(text: str, call: Invocation) -> Iterator[Effect]:
             target = call.resolve_path(_to_word(constant))
             if target.zone in (Zone.HOME, Zone.SECRET):
                 yield call.make_effect("fs.delete.tree", (target,), possible=True, recoverable=False)
+
+
+def _runs_fetched_name(text: str) -> bool:
+    """Return whether a shell is given what a request brought, by its name: `const t = await r.text(); exec(t)`."""
+    runs = {match[1] for match in script_patterns.RUN_NAME.finditer(text)}
+    if not runs or not script_patterns.FETCH_CALL.search(text):
+        return False
+    return any((match[1] or match[2]) in runs for match in script_patterns.FETCHED_NAME.finditer(text))
 
 
 def _classify_downloaded_run(text: str, call: Invocation) -> Iterator[Effect]:
@@ -377,7 +388,7 @@ def _classify_connections(text: str, call: Invocation) -> Iterator[Effect]:
 
 def _classify_addresses(text: str, call: Invocation) -> Iterator[Effect]:
     sends = script_patterns.SEND_CALL.search(text) is not None
-    addresses = [_first_group(match) for match in script_patterns.NETWORK_CALL.finditer(text)]
+    addresses = [_read_address(match) for match in script_patterns.NETWORK_CALL.finditer(text)]
     if "http" in text:
         addresses += [address for address in script_patterns.PHP_FETCH.findall(text) if address not in addresses]
     for address in addresses:
@@ -386,6 +397,28 @@ def _classify_addresses(text: str, call: Invocation) -> Iterator[Effect]:
         name = host.parse_host(address)
         what = "net.local" if host.is_local_host(name) else "net.send" if sends else "net.fetch"
         yield call.make_effect(what, (Target(name, "host"),))
+        if what == "net.send" and _sends_variable(text, name):
+            note = "a secret from the environment"
+            yield call.make_effect("cred.send", (Target(name, "host"),), possible=True, note=note)
+
+
+def _read_address(match: "re.Match[str]") -> str:
+    """Return the address that a call is given; in `require("axios").post("https://…")` a later string holds it."""
+    text = _first_group(match)
+    if "(" not in text and ")" not in text:
+        return text
+    following = script_patterns.WEB_ADDRESS.search(match.string, match.start())
+    return following[0] if following is not None else ""
+
+
+def _sends_variable(text: str, host_name: str) -> bool:
+    """Return whether a program that sends has a secret of the environment that is neither a login nor for the host."""
+    for match in script_patterns.ENVIRONMENT_VARIABLE.finditer(text):
+        name = _first_group(match).upper()
+        before = text[max(0, match.start() - _LOGIN_DISTANCE) : match.start()]
+        if SECRET_NAME.search(name) and not script_patterns.LOGIN_WORD.search(before):
+            return not is_issuer_host(name, host_name)
+    return False
 
 
 def _classify_environment_dump(language: str, text: str, call: Invocation) -> Iterator[Effect]:

@@ -134,6 +134,14 @@ RUN_FETCHED = compile_lazily(
     r"\b(?:system|exec|popen|shell_exec|passthru|execSync|spawn|spawnSync|eval)\s*\(?\s*(?:URI\.open|Net::HTTP\.get"
     r"|LWP::Simple::get|file_get_contents\(\s*['\"]https?:|get\(\s*['\"]https?:|await\s+\(?await\s+fetch)"
 )
+FETCHED_NAME = compile_lazily(
+    r"\b(?:const|let|var)\s+(\w+)\s*=\s*[^;\n]*\bawait\b[^;\n]*\.text\(\)|\.then\(\s*(?:async\s*)?\(?(\w+)\)?\s*=>"
+)
+"""A name of JavaScript that stands for what a request brings."""
+RUN_NAME = compile_lazily(
+    r"(?:(?<![.\w])|child_process['\"]\)\s*\.\s*|\bcp\.)(?:execSync|exec|spawnSync|spawn)\(\s*(\w+)\s*[,)]"
+)
+"""A shell command that a name stands for; `pattern.exec(text)` searches."""
 RUN_ADDRESS = compile_lazily(
     r"""\b(?:include|include_once|require|require_once|(?:devtools::)?source_url|load|dofile|importScripts"""
     r"""|source(?=\())\s*\(?\s*(?:[\w.:]+\(\s*){0,2}["']https?://"""
@@ -276,7 +284,7 @@ PHP_FETCH = compile_lazily(r"""file_get_contents\s*\(\s*['"](https?:[^'"]+)""")
 PRINT_TO_HANDLE = compile_lazily(rf"\b(?:print|say|printf)\s*\{{?\s*\$?\w+\}}?\s+{STRING_GROUPS}")
 ENVIRONMENT_DUMP = {
     "node": compile_lazily(
-        r"\b(?:console\.\w+|print|write|stringify|entries|values)\([^)]*\bprocess\.env(?!\s*[.\[\w])"
+        r"\b(?:console\.\w+|print|write|stringify|entries|values)\([^)]*(?<!keys\()\bprocess\.env(?!\s*[.\[\w])"
         r"|\b(?:Deno\.env\.toObject\(\)|(?:entries|values|stringify|log)\(\s*Bun\.env\s*\))"
     ),
     "ruby": compile_lazily(
@@ -295,3 +303,11 @@ ENVIRONMENT_DUMP = {
     "lua": compile_lazily(r"\bpopen\(\s*['\"](?:env|printenv)['\"]"),
 }
 FILTER_CALL = compile_lazily(r"\.\s*(?:filter|select|grep|reject)\s*[({](.{0,120})")
+ENVIRONMENT_VARIABLE = compile_lazily(
+    r"""\b(?:process\.env|Bun\.env|ENV|\$_ENV|\$_SERVER)(?:\.(\w+)|\[\s*["'](\w+)["']\s*\])"""
+    r"""|\b(?:getenv|Getenv|get_env|env::var|getEnv|Deno\.env\.get|fetch_env!)\(\s*["'](\w+)["']"""
+)
+"""One variable of the environment, in the ways of the languages that are read by patterns."""
+LOGIN_WORD = compile_lazily(r"(?i)auth|bearer|header|api-?key|credential|password:|token:|connect|client\(|sign")
+"""Before a variable these say that it logs in, as a key is meant to."""
+WEB_ADDRESS = compile_lazily(r"https?://[^\s\"'`<>\\]+")

@@ -49,20 +49,13 @@ _COPY_TO_FILE = compile_lazily(r"(?i)\bcopy\b[^;]*\bto\s+'(/[^']+|~[^']+)'")
 
 _MAX_TEXT = 200_000
 """Maximum number of characters that are tokenized."""
-_READ_STARTS = (
-    "select",
-    "show",
-    "explain",
-    "describe",
-    "desc ",
-    "pragma",
-    "with",
-    "values",
-    "\\d",
-    "\\l",
-    ".schema",
-    ".tables",
+_READING_HEADS = word_set(
+    "SELECT SHOW EXPLAIN DESCRIBE DESC PRAGMA WITH VALUES TABLE FROM SUMMARIZE "
+    "BEGIN START COMMIT END ROLLBACK ABORT SAVEPOINT RELEASE USE"
 )
+"""How a statement begins that changes no row by itself: queries, and what opens or ends a transaction."""
+_LOOKING_COMMANDS = ("\\D", "\\L", ".SCHEMA", ".TABLES")
+"""How commands of a client begin that show what there is."""
 _CHANGE_KEYWORDS = frozenset(
     (
         "DROP",
@@ -83,6 +76,9 @@ _CHANGE_KEYWORDS = frozenset(
         "DETACH",
     )
 )
+
+
+REPLACED_TABLE = "replaces the table with its rows"
 
 
 class StatementEffect(NamedTuple):
@@ -136,7 +132,10 @@ def classify_statements(text: str, dialect: str = "") -> list[StatementEffect]:
     if not text.strip():
         return []
     if not _RISKY_KEYWORD.search(text):
-        return [StatementEffect("db.read" if text.lstrip(" \n\t(;").lower().startswith(_READ_STARTS) else "db.write")]
+        # A semicolon inside a string makes a part that begins like no query, which is the stricter reading.
+        heads = [part.split(None, 1)[0].upper() for part in text.replace("(", " ").split(";") if part.strip()]
+        only_reads = all(head in _READING_HEADS or head.startswith(_LOOKING_COMMANDS) for head in heads)
+        return [StatementEffect("db.read" if only_reads else "db.write")]
     parts = _split_statements(text[:_MAX_TEXT], dialect)
     # Quotes that do not match hide where statements end; the keywords alone allow the worst.
     if parts is None:
@@ -239,9 +238,7 @@ def _classify_statement(tokens: list[_Token], created_tables: set[str], dialect:
     # A transaction block or a common table expression may hold the statement further in.
     start = next((i for i, word in enumerate(upper) if word in _CHANGE_KEYWORDS), -1)
     if start < 0:
-        yield StatementEffect(
-            "db.read" if head in ("SELECT", "SHOW", "WITH", "DESCRIBE", "PRAGMA", "VALUES") else "db.write"
-        )
+        yield StatementEffect("db.read" if head in _READING_HEADS else "db.write")
         return
     if head == "MERGE" or (
         start and head in ("SELECT", "INSERT", "CREATE", "COMMENT", "SHOW", "COPY") and upper[start] != "OVERWRITE"
@@ -395,7 +392,7 @@ def _classify_create(tokens: list[_Token], keywords: list[str], created_tables: 
         yield StatementEffect("db.admin", name)
     # `CREATE OR REPLACE TABLE` drops the old table first.
     elif kind == "TABLE" and "REPLACE" in keywords[1:3]:
-        yield StatementEffect("db.drop", name, note="replaces the table with its rows")
+        yield StatementEffect("db.drop", name, note=REPLACED_TABLE)
     else:
         # Dropping a table that the same text created loses nothing, unless it may have existed before.
         if kind == "TABLE" and "EXISTS" not in keywords[:7]:

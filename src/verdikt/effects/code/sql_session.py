@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from verdikt.effects.code.decoder import decode_percent
-from verdikt.effects.host import parse_host
+from verdikt.effects.host import is_local_address, parse_host
+from verdikt.effects.installation_names import is_live_name
 from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect
 from verdikt.model.lazy_regex import compile_lazily
@@ -65,14 +66,6 @@ def _find_connection_options(database: str) -> list[str]:
     return [re.sub(r"\\(.)", r"\1", value.strip("'")) for key, value in pairs if key == "options"][-1:]
 
 
-def find_database_name(database: str) -> str:
-    """Return the name of the database in a connection string; the text itself if it is none."""
-    if "://" in database:
-        return database.partition("?")[0].rsplit("/", 1)[-1]
-    pairs = _CONNECTION_ITEM.findall(database)
-    return next((value.strip("'") for key, value in reversed(pairs) if key == "dbname"), "" if pairs else database)
-
-
 def find_server(call: Invocation, database: str) -> str:
     """Return the server that a client connects to, by option, connection string or variable; empty if none is named."""
     option = call.args.get_value("-h --host --hostname -S --server")
@@ -83,6 +76,14 @@ def find_server(call: Invocation, database: str) -> str:
     items = [(key, value.strip("'")) for key, value in _CONNECTION_ITEM.findall(database)]
     items += [(name, value.text) for name, value in call.list_assignments()]
     return next((value for key, value in items if key in _SERVER_KEYS), "")
+
+
+def is_remote_server(call: Invocation, database: str) -> bool:
+    """Return whether a client talks to a server that others depend on; a bare name is a container beside this one."""
+    if any(is_live_name(word.raw or word.text) for word in call.command.argv[1:] if " " not in word.text):
+        return True
+    server = find_server(call, database)
+    return "." in server and not is_local_address(server)
 
 
 def classify_session(

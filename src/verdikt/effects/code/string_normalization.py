@@ -62,6 +62,9 @@ _HOME_IN_STRING = compile_lazily(
 )
 # Julia: `foreach(p -> rm(p), list)` is `for p in list rm(p)`, and `rm.(list)` calls it for each item.
 _FOREACH_CALL = compile_lazily(r"\bforeach\(\s*(\w+)\s*->\s*(.+?),\s*((?:readdir|walkdir|glob|\[).*)\)", re.DOTALL)
+# Go: in `for _, e := range entries`, where `entries` was read from a directory, `e.Name()` is a bare name.
+_GO_LISTING = compile_lazily(r"\b(\w+)\s*(?:,\s*\w+)?\s*:?=\s*(?:os|ioutil)\.ReadDir\(")
+_GO_RANGE = compile_lazily(r"\bfor\s+\w+\s*,\s*(\w+)\s*:?=\s*range\s+(\w+)\s*\{")
 _KEY_VALUE = compile_lazily(rf"""(?:["']|:)?\b([A-Za-z_]\w*)["']?\s*(?:=>|:)\s*{_STRING}""")
 
 
@@ -71,6 +74,8 @@ def normalize_strings(language: str, text: str) -> str:
         text = special_quotes.sub(lambda m: quote_string(next((g for g in m.groups() if g is not None), "")), text)
     if language == "php":
         text = _PHP_DEFINE.sub(r"(\1 = ", text)
+    elif language == "go" and "ReadDir(" in text:
+        text = _name_go_entries(text)
     elif language == "julia":
         text = _FOREACH_CALL.sub(r"for \1 in \3; \2", text).replace("rm.(", "rm(")
     elif (formatted := _FORMATTED.get(language)) is not None:
@@ -81,6 +86,15 @@ def normalize_strings(language: str, text: str) -> str:
     if language in ("lisp", "scheme", "elisp"):
         return _normalize_lisp(text)
     return _IMPLICIT_TOPIC.sub(r"\1 $_ ", text).replace("$_[0]", "$_0") if language == "perl" else text
+
+
+def _name_go_entries(text: str) -> str:
+    """Return a program with a wildcard for the name of an entry, which may be any in its directory and none above."""
+    listings = set(_GO_LISTING.findall(text))
+    loops = [(match[1], match[2] in listings) for match in _GO_RANGE.finditer(text)]
+    for entry in {name for name, _ in loops} - {name for name, is_listing in loops if not is_listing}:
+        text = text.replace(f" {entry}.Name()", ' "*"').replace(f"({entry}.Name()", '("*"')
+    return text
 
 
 def _join_format(match: "re.Match[str]") -> str:

@@ -16,7 +16,9 @@ _SYSTEM_PATH = compile_lazily(
     r"|%(?:systemroot|windir|systemdrive|userprofile|programfiles|homepath)%|~[\\/]*\*?$|\$home[\\/]*\*?$|/$)"
 )
 _ABSOLUTE_PATH = compile_lazily(r"(?i)^(?:[a-z]:[\\/]|\\\\|\$env:|%|~|/|\$home)")
-_HOME_PREFIX = compile_lazily(r"(?i)^(?:~|\$home|\$\{home\}|\$env:home|\$\{env:home\})(?=[\\/][^*])")
+_HOME_PREFIX = compile_lazily(
+    r"(?i)^(?:~|\$home|\$\{home\}|\$env:home|\$\{env:home\}|\$\{?env:userprofile\}?|%userprofile%)(?=[\\/][^*])"
+)
 """A home in front of a name: the rest can be looked at like any path in it."""
 REGISTRY_PATH = compile_lazily(r"(?i)^(?:hk(?:lm|cu|cr|u|cc):|registry::|hkey_)")
 _DRIVE_LETTER = compile_lazily(r"^[A-Za-z]:(?=[\\/])")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from verdikt.effects.code.cmdlet import classify_cmdlet, is_cmdlet, resolve_alias
+from verdikt.effects.code.dotnet_paths import fold_paths
 from verdikt.effects.code.windows_paths import classify_deletes, classify_reads
 from verdikt.effects.code.windows_shell_parser import (
     WindowsCommand,
@@ -31,7 +32,10 @@ _FETCH_CALL = compile_lazily(
 _EVAL_CALL = compile_lazily(r"(?i)\b(?:iex|invoke-expression)\b|scriptblock\]::create")
 _DECODE_CALL = compile_lazily(r"(?i)frombase64string|gzipstream|deflatestream|-bxor")
 _SOCKET_CALL = compile_lazily(r"(?i)net\.sockets\.tcpclient|\bpowercat\b|invoke-powershelltcp")
-_DOTNET_DELETE = compile_lazily(r"(?i)\[(?:system\.)?io\.(file|directory)\]::delete\(\s*['\"]([^'\"]+)")
+_DOTNET_DELETE = compile_lazily(
+    r"(?i)\[(?:system\.)?io\.(file|directory)\]::delete\(\s*(?:'([^']+)'|\"([^\"]+)\"|(\$[\w:.]+))"
+    r"|(?:\[(?:system\.)?io\.(file|directory)info\]|\(\s*(?:get-item|gi)\s+|\(\s*new-object\s+(?:system\.)?io\.\w+info\s*\(?)\s*(?:'([^']+)'|\"([^\"]+)\"|([^\s)'\"]+))\)+\.delete\("
+)
 _DELETE_BUILTINS = find_role("cmd_delete")
 _REMOVE_DIRECTORY_BUILTINS = find_role("cmd_remove_directory")
 _PRINT_FILE_BUILTINS = find_role("cmd_print_file")
@@ -48,7 +52,7 @@ def classify_windows_shell(text: str, call: Invocation, language: str) -> Iterat
     """Yield the effects of PowerShell or cmd text; an unknown command is `code.run`."""
     if len(text) > _MAX_TEXT:
         yield call.make_effect("code.unknown", possible=True, note="too long to be read")
-    text = text[:_MAX_TEXT]
+    text = fold_paths(text[:_MAX_TEXT])
     if any(
         re.search(rf"(?im)(?:^|[;&|{{])\s*[.&]?\s*[\"']?(?:\.[\\/])?{re.escape(name)}(?=[\s;\"']|$)", text)
         for name in _DOWNLOADED_FILE.findall(text)
@@ -76,8 +80,11 @@ def classify_windows_shell(text: str, call: Invocation, language: str) -> Iterat
 def _classify_methods(statement: str, call: Invocation) -> Iterator[Effect]:
     """Yield the effects of .NET and WMI methods, which need no cmdlet."""
     for match in _DOTNET_DELETE.finditer(statement):
-        what = "fs.delete.tree" if match.group(1).lower() == "directory" else "fs.delete"
-        yield from classify_deletes([match.group(2)], what, call)
+        kind, path = (
+            (match[1] or match[5] or "").lower(),
+            next(filter(None, (*match.groups()[1:4], *match.groups()[5:]))),
+        )
+        yield from classify_deletes([path], "fs.delete" if kind == "file" else "fs.delete.tree", call)
     if "shadowcopy" in statement.lower() and re.search(r"(?i)\.\s*delete\s*\(", statement):
         yield call.make_effect("backup.delete", (Target("shadow copies", "other"),))
 

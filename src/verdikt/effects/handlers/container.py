@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from verdikt.effects.arguments import word_set
+from verdikt.effects.container_listing import is_picking, list_listings, lists_stopped
 from verdikt.effects.installation_names import is_live_name
 from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect, Target, Zone
@@ -12,7 +13,7 @@ from verdikt.shell.command import UNKNOWN, Word
 
 _SOCKETS = ("/var/run/docker.sock", "/run/docker.sock", "/run/podman", "/run/containerd", "/var/run/crio", "/run/user/")
 _MACHINE_DIRECTORIES = word_set("/ /etc /root /boot /usr /home /var /dev /proc /sys")
-_FOR_TESTS = compile_lazily(r"(?:^|[-_./=])(?:tests?|ci|e2e|integration)(?:[-_./)\"' ]|$)")
+_FOR_TESTS = compile_lazily(r"(?:^|[-_./=])(?:tests?|testcontainers|ci|e2e|integration)(?:[-_./)\"' ]|$)")
 """Names of what exists for tests, and is made again each time."""
 
 
@@ -49,10 +50,15 @@ def classify_remove(call: Invocation) -> Iterator[Effect]:
     args = call.args
     targets = _list_targets(call)
     unknown = [word for word in args.operands if not word.is_known]
-    picked = [word.raw for word in unknown if "filter" in word.raw]
-    if picked and len(picked) == len(args.operands) and not args.has_flag("-a --all -v --volumes"):
-        tests = all(map(_FOR_TESTS.search, picked))
-        yield call.make_effect("container.remove" if tests else "container.remove.force", targets)
+    listings = list_listings(call, unknown) if len(unknown) == len(args.operands) else []
+    is_plain = not args.has_flag("-a --all -v --volumes")
+    if listings and is_plain and all(map(is_picking, listings)):
+        are_for_tests = all(_FOR_TESTS.search(text) and not is_live_name(text) for text in listings)
+        are_stopped = all(map(lists_stopped, listings)) and not args.has_flag("-f --force")
+        is_small = are_for_tests or are_stopped
+        yield call.make_effect("container.remove" if is_small else "container.remove.force", targets)
+    elif listings and is_plain and all(map(lists_stopped, listings)):
+        yield call.make_effect("container.prune.containers", targets)
     elif args.has_flag("-f --force") and (args.has_flag("-a --all") or unknown):
         yield call.make_effect("container.remove.force", targets, recoverable=False, note="whichever there are")
     elif args.has_flag("-f --force -v --volumes") and not (_is_started_here(call) or _are_for_tests(args.operands)):

@@ -6,17 +6,25 @@ from itertools import islice
 
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
-from verdikt.effects.code.sql import classify_file_access, classify_sql
+from verdikt.effects.code.client_files import COPIED_FILE, classify_copied_file, classify_local_files
+from verdikt.effects.code.made_statements import classify_made_statements
+from verdikt.effects.code.sql import REPLACED_TABLE, classify_file_access, classify_sql
 from verdikt.effects.code.sql_session import (
     classify_session,
-    find_database_name,
-    find_server,
     is_read_only_connection,
     is_read_only_file,
+    is_remote_server,
+)
+from verdikt.effects.data_store import (
+    find_data_store,
+    find_database_name,
+    is_trial_number,
+    list_switches,
+    settle_losses,
 )
 from verdikt.effects.deployment_stage import list_stages
-from verdikt.effects.host import is_local_address, is_local_host
-from verdikt.effects.installation_names import is_live_name, is_test_name, is_throwaway
+from verdikt.effects.host import is_local_address
+from verdikt.effects.installation_names import is_for_trials, is_live_name, is_test_name, is_throwaway
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.zone_effects import derive_effect
 from verdikt.model.effect import Effect, Target, Zone
@@ -67,13 +75,6 @@ def _classify_unread_files(call: Invocation, flags: str) -> Iterator[Effect]:
 
 
 _ROW_CHANGES = ("db.write", "db.delete")
-_REBUILDS = ("db.drop", "db.delete.all", "db.write.all", "db.schema.drop")
-
-
-def _is_for_tests(effect: Effect, base: str) -> bool:
-    """Return whether what a statement takes away is in a database for tests, or is one, by its name."""
-    names = [target.text for target in effect.targets] if effect.note == "database" else [find_database_name(base)]
-    return bool(names) and all(is_test_name(name) and not is_live_name(name) for name in names)
 
 
 def classify_client(
@@ -85,14 +86,14 @@ def classify_client(
     database: str = "-d --dbname --database -D",
     initial: str = "",
     read_only: str = "",
+    server: str = "",
 ) -> Iterator[Effect]:
     """Classify a client that takes statements by `flags`, by standard input, by a file or as an operand.
 
     `initial` are options with a statement that is run before the others, `read_only` is an option with the values that
-    keep the session from changing anything.
+    keep the session from changing anything, `server` is the operand that names the server and not the database.
     """
-    base = _find_database(call, database)
-    light = is_throwaway(find_database_name(base))
+    base = _find_database(call, database, has_operand=not server)
     targets = (Target(base, "database"),) if base else ()
     # A statement may also be the last operand: `cqlsh host 'DROP …'`, `cypher-shell 'MATCH …'`.
     operands = [word.text for word in call.args.operands if " " in word.text.strip() and word.text != base]
@@ -102,59 +103,37 @@ def classify_client(
         *operands,
         *_read_files(call, files),
     ]
+    names = [find_database_name(base)] if base else []
+    names += [name for text in texts for name in list_switches(text)]
+    light = bool(names) and all(map(is_throwaway, names)) and not any(map(is_live_name, names))
     effects = [(text, _classify_text(call, text, dialect, targets, light=light)) for text in texts]
-    yield from _classify_local_files(call, "\n".join(texts), base)
+    is_remote = is_remote_server(call, base)
+    is_piped = call.has_piped_input() and not call.args.has_flag(f"{flags} {files}") and not any(_read_files(call, ""))
+    made = classify_made_statements(call, texts, targets, light=light, is_piped=is_piped, is_remote=is_remote)
+    effects.append(("", made))
+    yield from classify_local_files(call, "\n".join(texts), base)
     # What comes through a pipe or from a file that can't be read may lift anything.
     is_known_input = not call.has_piped_input() and not call.command.redirects and not call.args.has_flag(files)
     is_read_only = is_known_input and is_read_only_connection(call, dialect, base, read_only)
     is_live = any(is_live_name(word.raw or word.text) for word in call.command.argv[1:] if " " not in word.text)
-    is_local = is_local_address(find_server(call, base) or "unknown")
-    for effect in classify_session(call, effects, dialect, is_read_only=is_read_only):
-        if is_local and effect.what in _REBUILDS and _is_for_tests(effect, base):
-            yield call.make_effect("db.schema", effect.targets, note="a database for tests")
-            continue
+    store = find_data_store(call, call.args.select_words(server) if server else ())
+    session_effects = list(classify_session(call, effects, dialect, is_read_only=is_read_only))
+    for effect in settle_losses(call, session_effects, store, names):
         changes_live_rows = is_live and effect.what in _ROW_CHANGES
         yield derive_effect("db.write.live", effect, effect.targets, note="live data") if changes_live_rows else effect
     if not light:
         yield from _classify_unread_files(call, files)
+        unread = [word for word in call.args.get_values(files) if call.facts.text(call.resolve_path(word).path) is None]
+        if unread and is_remote:
+            yield call.make_effect("db.write.live", targets, possible=True, note="a script that can't be read")
     yield call.make_effect("db.read", targets)
 
 
-_CLIENT_FILE = compile_lazily(
-    r"(?im)^\s*\\(copy)\b.*?\b(from|to)\s+(?!program\b|p?std)'?([^\s']+)"
-    r"|^\s*\\(lo_import|ir?|include(?:_relative)?|o|out|w|write)\s+()'?([^\s'|]+)"
-    r"|\b(load)\s+(?:data|xml)\s+(?:\w+\s+)?local\s+(infile)\s+['\"]([^'\"]+)"
-)
-"""What makes the client itself read or write a file: command, direction, file."""
-_WRITING_COMMANDS = ("o", "out", "w", "write")
-_CLIENT_PROGRAM = compile_lazily(
-    r"(?im)^\s*\\(?:copy\b.*?\b(?:from|to)\s+program\s+'((?:[^']|'')*)'|(?:o|out|g|gx|w|write)\s+\|(.*))"
-)
-
-
-def _classify_local_files(call: Invocation, text: str, base: str) -> Iterator[Effect]:
-    """Yield what a client does with files and programs of this machine, whose contents go to the server."""
-    if "\\" not in text and "infile" not in text.lower():
-        return
-    found = False
-    for match in _CLIENT_FILE.finditer(text):
-        command, direction, name = (part for part in match.groups() if part is not None)
-        is_write = direction.lower() == "to" or command.lower() in _WRITING_COMMANDS
-        yield from call.make_effects("fs.overwrite" if is_write else "fs.read", [Word(name, name)])
-        found = True
-    for match in _CLIENT_PROGRAM.finditer(text):
-        yield from call.classify_shell((match[1] or match[2] or "").replace("''", "'"))
-        found = True
-    server = find_server(call, base)
-    if found and server and not is_local_address(server):
-        yield call.make_effect("net.connect", (Target(server, "host"),), note="gets what the client reads")
-
-
-def _find_database(call: Invocation, options: str) -> str:
+def _find_database(call: Invocation, options: str, *, has_operand: bool) -> str:
     """Return the database that an option or the first operand names; a statement names none."""
     if (name := call.args.get_value(options)) is not None:
         return name.text
-    first = call.args.operands[0].text if call.args.operands else ""
+    first = call.args.operands[0].text if has_operand and call.args.operands else ""
     return first if " " not in first.strip() or "=" in first else ""
 
 
@@ -186,27 +165,11 @@ def _classify_text(
             yield from call.classify_shell(match[2])
         elif match[2].lower().startswith("copy") and "program" in match[2].lower():
             yield call.make_effect("db.exec", note="runs a program")
-        elif copied := _COPIED_FILE.match(match[2]):
-            yield from _classify_copied_file(copied[1], call)
+        elif copied := COPIED_FILE.match(match[2]):
+            yield from classify_copied_file(copied[1], call)
     sql = _META.sub("", text)
     if sql.strip():
         yield from classify_sql(sql, call, dialect, recoverable=light)
-
-
-_COPIED_FILE = compile_lazily(r"(?i)copy\b.*?\bfrom\s+'([^']+)'")
-"""psql: `\\copy t from 'file'` reads a file of this machine."""
-_HOST_SETTING = compile_lazily(r"\b(?:host|hostaddr)=(\S+)|://(?:[^@/]*@)?([^/:?]+)")
-
-
-def _classify_copied_file(path: str, call: Invocation) -> Iterator[Effect]:
-    """Yield the effects of a file of this machine that a client copies to its server, which may be another machine."""
-    given = call.args.get_value("-h --host")
-    named = [_HOST_SETTING.search(word.text) for word in (*call.args.operands, *call.args.get_values("-d --dbname"))]
-    hosts = [given.text] if given is not None else [match[1] or match[2] for match in named if match]
-    if any(not is_local_host(name) for name in hosts):
-        yield from call.classify_sent_files([Word(path)])
-    else:
-        yield from call.make_effects("fs.read", [Word(path)])
 
 
 _QUOTED = compile_lazily(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`|//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -242,14 +205,20 @@ def classify_file_database(call: Invocation, *, dialect: str) -> Iterator[Effect
         + _list_texts(call, "-cmd -c -s --cmd")
         + list(_read_files(call, "-init -f"))
     )
-    harmless = harmless or is_read_only_file(call, file.text, spoken)
+    name = target.path.rsplit("/", 1)[-1] if target is not None and target.zone is Zone.PROJECT else ""
+    harmless = harmless or is_test_name(name) or is_read_only_file(call, file.text, spoken)
     for text in spoken:
         yield from _classify_dot_commands(call, text)
         sql = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("."))
         if harmless:
             yield from classify_file_access(sql, call)
         else:
-            yield from classify_sql(sql, call, dialect, recoverable=light)
+            for effect in classify_sql(sql, call, dialect, recoverable=light):
+                # The rows of a table that is made again come from other files, as a rule.
+                if effect.note == REPLACED_TABLE:
+                    yield call.make_effect("db.schema" if is_for_trials(name) else "db.drop", recoverable=True)
+                else:
+                    yield effect
     if target is not None:
         yield from call.make_effects("fs.read", [file])
 
@@ -278,18 +247,21 @@ def classify_redis(call: Invocation) -> Iterator[Effect]:
     lines += [line.split() for line in (call.command.stdin or "").splitlines() if line.strip()]
     host = call.args.get_value("-h -u --uri")
     target = (Target(host.display_text if host is not None else "redis", "database"),)
-    port = call.args.get_value("-p")
-    # A server of this machine with a port of its own was most likely started for a test.
-    is_own = host is None or is_local_address(host.text)
-    aside = True if is_own and port is not None and port.text != "6379" else None
+    # `--cluster call HOST:PORT …`
+    servers = [word for word in call.args.operands if call.args.has_flag("--cluster") and ":" in word.text]
+    store = find_data_store(call, servers)
+    number = call.args.get_value("-n")
+    numbers = [number.text] if number is not None else store.names
     if host is not None and call.args.has_flag("-x -X") and not is_local_address(host.text):
         yield call.make_effect("net.send", (Target(host.display_text, "host"),), note="what is handed to it")
     for line in lines:
         name, rest = line[0].lower(), [part.lower() for part in line[1:]]
         if name in ("flushall", "flushdb") or (name == "call" and {"flushall", "flushdb"} & set(rest)):
-            # In a container of this machine it is most likely a cache, which fills again.
-            is_cache = host is None and call.context.kind == "container"
-            yield call.make_effect("db.drop", target, recoverable=aside, possible=is_cache, note="every key")
+            is_trial = store.is_here and name == "flushdb" and any(map(is_trial_number, numbers))
+            recoverable = True if store.is_here else None
+            yield call.make_effect(
+                "db.schema" if is_trial else "db.drop", target, recoverable=recoverable, note="every key"
+            )
         elif name in _REDIS_ADMIN and not (rest and rest[0] in _REDIS_READ):
             whole = any("flush" in part for part in rest)
             # `SCRIPT FLUSH` empties a cache of scripts; a script that is run may call FLUSHALL.

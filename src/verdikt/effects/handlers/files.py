@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.effects.find_expression import has_filter, list_matches, list_names, list_roots, strip_actions
 from verdikt.effects.host import is_remote_path, to_host_target
+from verdikt.effects.own_programs import is_own_program, is_program_directory
 from verdikt.effects.target import is_secret, is_sink
 from verdikt.model.effect import Zone
 from verdikt.shell.command import Word
@@ -26,7 +27,7 @@ def classify_copy(call: Invocation) -> Iterator[Effect]:
     """Yield reads of the sources and a write of the last operand, or of `-t`."""
     sources, target = _split_operands(call)
     if call.args.has_flag("-d --directory") and call.name == "install":
-        yield from call.make_effects("fs.write", call.args.operands)
+        yield from classify_directories(call)
         return
     yield from call.make_effects("fs.read", [word for word in sources if word.text not in _EMPTY_SOURCES])
     if target is None:
@@ -35,9 +36,28 @@ def classify_copy(call: Invocation) -> Iterator[Effect]:
         yield from call.make_effects("fs.truncate", [target])
     else:
         what = "fs.write" if call.args.has_flag("-n --no-clobber -b --backup -u") else "fs.overwrite"
-        yield from call.make_effects(what, [_find_landing(call, sources, target)])
+        landing = _find_landing(call, sources, target)
+        if not _is_kept(call, landing):
+            yield from call.make_effects("fs.install" if is_own_program(call, sources, landing) else what, [landing])
     if call.name == "cp" and call.args.has_flag("-l --link -s --symbolic-link"):
         yield from _classify_linked_copy(call, sources, target)
+
+
+def classify_directories(call: Invocation) -> Iterator[Effect]:
+    """Yield a write of each directory that is made; the one for a person's own programs holds nothing yet."""
+    for word in call.args.operands:
+        is_own = (
+            not call.command.host and word.is_known and is_program_directory(call.resolve_path(word).path, call.facts)
+        )
+        yield from call.make_effects("fs.install" if is_own else "fs.write", [word])
+
+
+def _is_kept(call: Invocation, landing: Word) -> bool:
+    """Return whether a copy leaves the file that is there already as it is."""
+    if not call.args.has_flag("-n --no-clobber") or call.command.host or not landing.is_known or landing.glob:
+        return False
+    path = call.resolver.to_absolute(landing.text, call.command.cwd)
+    return bool(path) and call.facts.path(path, git=False).kind == "file"
 
 
 def _classify_linked_copy(call: Invocation, sources: list[Word], target: Word) -> Iterator[Effect]:
@@ -99,6 +119,10 @@ def classify_link(call: Invocation) -> Iterator[Effect]:
     note = f"leads out of the project, to {target.text}" if is_foreign else ""
     name = operands[-1] if len(operands) > 1 else Word(operands[0].text.rsplit("/", 1)[-1])
     is_empty = operands[0].text in _EMPTY_SOURCES
+    landing = _find_landing(call, operands[:1], name)
+    if is_own_program(call, operands[:1], landing):
+        yield from call.make_effects("fs.install", [landing])
+        return
     if call.args.has_flag("-f --force") and len(operands) > 1:
         yield from call.make_effects("fs.truncate" if is_empty else "fs.overwrite", [name], note=note)
         is_foreign = is_foreign and not is_empty

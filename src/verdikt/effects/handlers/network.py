@@ -117,6 +117,7 @@ def classify_httpie(call: Invocation) -> Iterator[Effect]:
     yield call.make_effect(
         "net.local" if local else "net.send.file" if files else "net.send" if items else "net.fetch", hosts
     )
+    yield from call.make_effects("fs.overwrite", call.args.get_values("-o --output"))
     yield from _classify_request(call, verb if given else "POST" if items else "GET", urls, local=local)
 
 
@@ -166,6 +167,9 @@ def classify_wget(call: Invocation) -> Iterator[Effect]:
     local = bool(hosts) and all(host.is_local_host(target.text) for target in hosts)
     yield from metadata(call, hosts)
     files, sent = args.get_values("--post-file --body-file"), args.get_values("--post-data --body-data")
+    # `-e post_file=x` is `--post-file=x`.
+    settings = [word.text.replace("_", "-").partition("=") for word in args.get_values("-e --execute")]
+    files += [Word(value.strip()) for name, _, value in settings if name.strip() in ("post-file", "body-file")]
     if files or sent:
         yield from _send(call, hosts, files, sent, local=local)
     else:
@@ -192,19 +196,18 @@ def classify_copy(call: Invocation) -> Iterator[Effect]:
     yield from call.make_effects("fs.read", near)
     if far:
         yield call.make_effect("net.fetch", tuple(Target(_machine(word), "host") for word in far))
+    deletes = call.name == "rsync" and args.has_flag(
+        "--delete --delete-before --delete-during --delete-after --delete-excluded --del"
+    )
     if out:
         yield call.make_effect("net.send.file", (Target(_machine(last), "host"),))
-        if call.name == "rsync" and args.has_flag(
-            "--delete --delete-before --delete-during --delete-after --delete-excluded --del"
-        ):
+        if deletes:
             yield call.make_effect(
                 "fs.delete.tree", (Target(last.display_text, "resource"),), note="deletes what is missing here"
             )
     else:
         yield from call.make_effects("fs.overwrite" if not last.text.endswith("/") else "fs.write", [last])
-        if call.name == "rsync" and args.has_flag(
-            "--delete --delete-before --delete-during --delete-after --delete-excluded --del"
-        ):
+        if deletes:
             yield from call.make_effects("fs.delete.tree", [last], note="deletes what the source does not have")
     if args.has_flag("--remove-source-files"):
         yield from call.make_effects("fs.delete", near)
@@ -218,8 +221,6 @@ def _machine(word: Word) -> str:
 
 
 _FILE_WRITTEN = compile_lazily(r"creat|wronly|trunc|append")
-
-
 _RUNNING_ADDRESSES = frozenset(("exec", "system", "shell"))
 _LOCAL_ADDRESSES = _RUNNING_ADDRESSES | word_set(
     "- stdio stdin stdout stderr fd file open create creat gopen pipe fifo pty readline socketpair"

@@ -5,43 +5,26 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from verdikt.effects.arguments import word_set
-from verdikt.effects.host import is_local_host, parse_host
+from verdikt.effects.host import is_bare_public_address, to_host_target
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.secret_issuers import LISTED_DOMAINS
+from verdikt.effects.package_registries import (
+    INDEX_VARIABLES,
+    find_package_host,
+    is_foreign_module,
+    is_known_registry,
+)
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 
-_KNOWN_REGISTRIES = word_set(
-    "pypi.org files.pythonhosted.org test.pypi.org upload.pypi.org download.pytorch.org pypi.nvidia.com "
-    "pypi.ngc.nvidia.com data.pyg.org storage.googleapis.com wheels.vllm.ai pypi.tuna.tsinghua.edu.cn "
-    "mirrors.aliyun.com pypi.mirrors.ustc.edu.cn mirrors.ustc.edu.cn mirror.baidu.com registry.npmjs.org "
-    "registry.yarnpkg.com registry.npmmirror.com npm.pkg.github.com npm.jsr.io jsr.io rubygems.org crates.io "
-    "static.crates.io index.crates.io proxy.golang.org sum.golang.org goproxy.cn goproxy.io packagist.org "
-    "repo.packagist.org conda.anaconda.org repo.anaconda.com repo1.maven.org deb.debian.org archive.ubuntu.com"
-)
 _SOURCE_ADDRESS = compile_lazily(
     r"^(?:(?:git|hg|svn|bzr)\+|(?:https?|ftp|git|ssh)://|git@|(?:github|gitlab|bitbucket|gist|git):)"
 )
 _NAMED_ADDRESS = compile_lazily(r"^[\w.\[\]-]+@(?:git\+|https?:)")
 _OWNER_REPO = compile_lazily(r"^[A-Za-z0-9][\w.-]*/[\w.-]+(?:#.+)?$")
 _INDEX_OPTIONS = (
-    "-i --index-url --extra-index-url --find-links --index --registry --source -s --default-index --repository "
-    "--repo-url"
+    "-i --index-url --extra-index-url -f --find-links --index --registry --source -s --default-index --repository "
+    "--repo-url --channel -c --server --mirror"
 )
-_INDEX_VARIABLES = word_set(
-    "PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_FIND_LINKS UV_INDEX UV_DEFAULT_INDEX UV_INDEX_URL UV_EXTRA_INDEX_URL "
-    "npm_config_registry NPM_CONFIG_REGISTRY YARN_REGISTRY YARN_NPM_REGISTRY_SERVER BUN_CONFIG_REGISTRY GOPROXY "
-    "CARGO_REGISTRIES_CRATES_IO_INDEX CARGO_REGISTRY_DEFAULT BUNDLE_MIRROR__ALL"
-)
-"""Variables that name the place packages come from."""
-_MODULE_HOST = compile_lazily(r"((?:[a-z0-9-]+\.)+[a-z]{2,})/")
-_GO_HOSTS = word_set(
-    "gopkg.in k8s.io sigs.k8s.io uber.org honnef.co mvdan.cc google.golang.org gotest.tools rsc.io modernc.org helm.sh "
-    "istio.io codeberg.org sr.ht gioui.org etcd.io buf.build pulumi.com hashicorp.com cuelang.org dagger.io 9fans.net "
-    "opentelemetry.io charm.sh ent.io entgo.io tailscale.com rakyll.org elastic.co knative.dev gorm.io goa.design "
-    "filippo.io"
-)
-"""Hosts besides the forges under whose names modules of Go are published."""
 _PACKAGE_OPTIONS = "-r --requirement -c --constraint --from --with --spec -p --package -e --editable"
 
 
@@ -54,20 +37,6 @@ def _is_foreign_package(text: str, *, repositories: bool = False) -> bool:
     return repositories and bool(_OWNER_REPO.match(spec)) and not spec.endswith((".tgz", ".tar.gz", "/"))
 
 
-def _is_foreign_module(text: str) -> bool:
-    """Return whether a module of Go lies at a host that is no usual home of modules: `x.example/tool@latest`."""
-    match = _MODULE_HOST.match(text)
-    return match is not None and not any(
-        match[1] == name or match[1].endswith(f".{name}") for name in (*LISTED_DOMAINS, *_GO_HOSTS)
-    )
-
-
-def is_known_registry(address: str) -> bool:
-    """Return whether an address is that of a public registry, or lies on this machine."""
-    host = address.split("://", 1)[-1].split("/", 1)[0].rsplit("@", 1)[-1].partition(":")[0]
-    return host in _KNOWN_REGISTRIES or is_local_host(parse_host(address))
-
-
 def classify_install(
     call: Invocation, *, does: str = "pkg.install", on: str = "*", repositories: bool = False
 ) -> Iterator[Effect]:
@@ -77,17 +46,21 @@ def classify_install(
     foreign = [word for word in packages if _is_foreign_package(word.text, repositories=repositories)]
     # `go get` runs nothing of it yet.
     if call.name == "go" and [word.text for word in call.command.argv[1:2]] != ["get"]:
-        foreign += [word for word in packages[:1] if _is_foreign_module(word.text)]
+        foreign += [word for word in packages[:1] if is_foreign_module(word.text)]
     foreign += [word for word in args.get_values(_PACKAGE_OPTIONS) if _is_foreign_package(word.text)]
     foreign += args.get_values("--git")
-    address = args.get_value(_INDEX_OPTIONS)
-    address = address or next(
-        (value for name, value in (*call.list_assignments(), *call.list_exports()) if name in _INDEX_VARIABLES), None
-    )
-    if address is not None and "://" in address.text and not is_known_registry(address.text):
-        foreign.append(address)
+    addresses = args.get_values(_INDEX_OPTIONS)
+    variables = (*call.list_assignments(), *call.list_exports())
+    addresses = addresses or [value for name, value in variables if name in INDEX_VARIABLES][:1]
+    indexes = [word for word in addresses if "://" in word.text and not is_known_registry(word.text)]
+    if indexes:
+        yield call.make_effect("net.fetch", tuple(map(to_host_target, indexes)))
+    foreign += indexes
     foreign += [word for word in args.get_values("--trusted-host") if not is_known_registry(word.text)]
     targets = tuple(Target(word.display_text, "package") for word in foreign or packages)
+    if bare := [target for target in targets if foreign and is_bare_public_address(find_package_host(target.text))]:
+        # What is not even named is no index that people share: as with `npx http://203.0.113.9/x.tgz`.
+        yield call.make_effect("code.remote", tuple(bare[:1]), note="installs from a bare address")
     yield call.make_effect("pkg.foreign" if foreign else does, targets)
 
 
@@ -166,7 +139,10 @@ def classify_tasks(call: Invocation) -> Iterator[Effect]:
     """Classify Maven goals, Gradle and sbt tasks: the names say what is published; what is local is built."""
     for word in call.args.operands:
         if _DROP_TASK.search(word.text) and not _MEMORY_DATABASE.search(call.full_text):
-            yield call.make_effect("db.drop", (Target("the configured database", "database"),))
+            yield call.make_effect("db.drop", (Target("the configured database", "other"),))
         elif _PUBLISH_TASK.search(word.text) and "local" not in word.text.lower():
             yield call.make_effect("pkg.publish", (Target(word.text, "other"),))
+    for word in call.args.get_values("-D --define"):  # `-DremoteRepositories=https://…`
+        if "://" in word.text and "repo" in word.text.lower() and not is_known_registry(word.text):
+            yield call.make_effect("pkg.foreign", (Target(word.text, "package"),))
     yield call.make_effect("code.build")

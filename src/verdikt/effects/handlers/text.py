@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from verdikt.effects.arguments import Arguments, word_set
 from verdikt.effects.code.script import classify_script
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.secret_issuers import ISSUER_DOMAINS
+from verdikt.effects.plain_settings import PLAIN_SETTINGS, changes_plain_settings, is_plain_setting
 from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
@@ -31,27 +31,11 @@ def _keeps_output(call: Invocation) -> bool:
     return any(r.op in (">", ">>", ">|") and r.target.text != "/dev/null" for r in call.command.redirects)
 
 
-_NAME = compile_lazily(r"[A-Z_]+")
-_SETTINGS = compile_lazily(r"^[\^(]*(?:[A-Z][A-Z_]{2,}[=:]?\|?)+\)?[=:]?$")
-
-
 def _is_plain(args: Arguments, *, given: bool) -> bool:
     """Whether only settings are looked for that hold no secret."""
     patterns = args.get_values("-e --regexp") if given else args.operands[:1]
     whole = args.has_flag("-v --invert-match -A -B -C -r -R")
-    return bool(patterns) and not whole and all(_is_plain_setting(word.text) for word in patterns)
-
-
-def _is_plain_setting(pattern: str) -> bool:
-    """Whether a pattern names settings that hold no secret: `PORT|NODE_ENV`."""
-    pattern = pattern.replace("\\|", "|")
-    return (
-        _SETTINGS.match(pattern) is not None
-        and SECRET_NAME.search(pattern) is None
-        and not any(part in pattern for part in ("URL", "URI", "DSN", "CONN"))
-        # `STRIPE` alone finds the keys as well.
-        and not any(name.lower() in ISSUER_DOMAINS for name in _NAME.findall(pattern))
-    )
+    return bool(patterns) and not whole and all(is_plain_setting(word.text) for word in patterns)
 
 
 _SECRETS = compile_lazily(
@@ -92,7 +76,9 @@ def classify_sed(call: Invocation) -> Iterator[Effect]:
     files = args.operands if given else args.operands[1:]
     if args.has_flag("-i --in-place -I"):
         every = not given and args.operands and args.operands[0].text.replace(" ", "") in ("d", "1,$d", "/.*/d", "/^/d")
-        yield from call.make_effects("fs.truncate" if every else "fs.write", files)
+        is_plain = changes_plain_settings([*args.get_values("-e --expression"), *([] if given else args.operands[:1])])
+        note = PLAIN_SETTINGS if is_plain and not args.has_flag("-f --file") else ""
+        yield from call.make_effects("fs.truncate" if every else "fs.write", files, note=note)
     else:
         names = not args.has_flag("-n") and not given and args.operands and args.operands[0].text in _NAMES_ALONE
         yield from call.make_effects("fs.list" if names else "fs.read", files)

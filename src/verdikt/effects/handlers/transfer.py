@@ -46,6 +46,8 @@ def classify_copy(
             ("cloud.delete", "deletes there what is not here") if removes else ("cloud.write", "puts files there")
         )
         yield call.make_effect(what, _list_targets([sink]), note=note)
+        if call.has_piped_input() and any(word.text == "-" for word in sources):
+            yield call.make_effect("net.send.file", _list_targets([sink]), note="what is piped to it")
     else:
         yield call.make_effect("net.fetch", _list_targets(distant))
         note = "deletes what the bucket does not have" if removes else ""

@@ -77,7 +77,7 @@ export function People({ me }) {
 }
 
 // A machine shows a code; the person sees which machine it is before saying that it is theirs.
-export function DeviceConfirmation() {
+export function DeviceConfirmation({ onConfirm }) {
   const code = useRef(null);
   const [device, setDevice] = useState(null);
   const [message, run] = useAction(() => {});
@@ -92,6 +92,7 @@ export function DeviceConfirmation() {
     run(async () => {
       const { machine } = await call(`${path(device.text)}/confirmation`, { method: "POST", body: {} });
       setDevice(null);
+      onConfirm();
       return `machine ${machine} may send now`;
     });
   return html`<form class="bar code-maker" onSubmit=${instead(look)}>

@@ -9,7 +9,8 @@ import { SecurityKeys } from "./security_keys.js";
 import { quote, showAge, showCount, showMoment, showShort, showText } from "./text.js";
 
 export function SettingsPage({ me }) {
-  const machines = useData("/v1/machines", { everySeconds: 15 });
+  const [version, setVersion] = useState(0);
+  const machines = useData("/v1/machines", { everySeconds: 15, version });
   const events = useData(me.roles.includes("auditor") || me.roles.includes("admin") ? "/v1/events" : "");
   const isAdmin = me.roles.includes("admin");
   const signOut = async () => {
@@ -31,7 +32,7 @@ export function SettingsPage({ me }) {
       <${Freshness} ...${machines} />
       ${!me.is_local && html`<p class="facts">${machines.data?.machines.length === 0 ? "No machine that you may see has sent anything. " : ""}On a machine, <code>verdikt ship enrol ${location.origin}</code> shows a code.</p>`}
       <${Machines} machines=${machines.data?.machines ?? []} canRevoke=${isAdmin && !me.is_local} />
-      ${(isAdmin || me.roles.includes("developer")) && !me.is_local && html`<${DeviceConfirmation} />`}
+      ${(isAdmin || me.roles.includes("developer")) && !me.is_local && html`<${DeviceConfirmation} onConfirm=${() => setVersion((before) => before + 1)} />`}
       ${isAdmin && !me.is_local && html`<${CodeMaker} />`}
     </section>
     ${isAdmin && !me.is_local && html`<${People} me=${me} />`}

@@ -1,0 +1,55 @@
+"""Files and programs of this machine that a database client reads, writes or runs."""
+
+from collections.abc import Iterator
+
+from verdikt.effects.code.sql_session import find_server
+from verdikt.effects.host import is_local_address, is_local_host
+from verdikt.effects.invocation import Invocation
+from verdikt.model.effect import Effect, Target
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell.command import Word
+
+_CLIENT_FILE = compile_lazily(
+    r"(?im)^\s*\\(copy)\b.*?\b(from|to)\s+(?!program\b|p?std)'?([^\s']+)"
+    r"|^\s*\\(lo_import|ir?|include(?:_relative)?|o|out|w|write)\s+()'?([^\s'|]+)"
+    r"|\b(load)\s+(?:data|xml)\s+(?:\w+\s+)?local\s+(infile)\s+['\"]([^'\"]+)"
+)
+"""What makes the client itself read or write a file: command, direction, file."""
+_WRITING_COMMANDS = ("o", "out", "w", "write")
+_CLIENT_PROGRAM = compile_lazily(
+    r"(?im)^\s*\\(?:copy\b.*?\b(?:from|to)\s+program\s+'((?:[^']|'')*)'|(?:o|out|g|gx|w|write)\s+\|(.*))"
+)
+
+
+def classify_local_files(call: Invocation, text: str, base: str) -> Iterator[Effect]:
+    """Yield what a client does with files and programs of this machine, whose contents go to the server."""
+    if "\\" not in text and "infile" not in text.lower():
+        return
+    found = False
+    for match in _CLIENT_FILE.finditer(text):
+        command, direction, name = (part for part in match.groups() if part is not None)
+        is_write = direction.lower() == "to" or command.lower() in _WRITING_COMMANDS
+        yield from call.make_effects("fs.overwrite" if is_write else "fs.read", [Word(name, name)])
+        found = True
+    for match in _CLIENT_PROGRAM.finditer(text):
+        yield from call.classify_shell((match[1] or match[2] or "").replace("''", "'"))
+        found = True
+    server = find_server(call, base)
+    if found and server and not is_local_address(server):
+        yield call.make_effect("net.connect", (Target(server, "host"),), note="gets what the client reads")
+
+
+COPIED_FILE = compile_lazily(r"(?i)copy\b.*?\bfrom\s+'([^']+)'")
+"""psql: `\\copy t from 'file'` reads a file of this machine."""
+_HOST_SETTING = compile_lazily(r"\b(?:host|hostaddr)=(\S+)|://(?:[^@/]*@)?([^/:?]+)")
+
+
+def classify_copied_file(path: str, call: Invocation) -> Iterator[Effect]:
+    """Yield the effects of a file of this machine that a client copies to its server, which may be another machine."""
+    given = call.args.get_value("-h --host")
+    named = [_HOST_SETTING.search(word.text) for word in (*call.args.operands, *call.args.get_values("-d --dbname"))]
+    hosts = [given.text] if given is not None else [match[1] or match[2] for match in named if match]
+    if any(not is_local_host(name) for name in hosts):
+        yield from call.classify_sent_files([Word(path)])
+    else:
+        yield from call.make_effects("fs.read", [Word(path)])
