@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, func, insert, or_, select, update
+from sqlalchemy import and_, func, insert, or_, select, tuple_, update
 
 from verdikt.errors import WireError
 from verdikt.model.approval import ApprovalState
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from verdikt.serve.security_keys import SecurityKeys
     from verdikt.serve.service_key import ServiceKey
 
-MAX_WAITING = 2000
+MAX_WAITING = 500
 """Most requests of one machine that are taken while others wait: a machine cannot fill the page of everybody."""
 
 MAX_REASON_CHARS = 300
@@ -195,9 +195,12 @@ class Approvals:
     # People
 
     def list_approvals(
-        self, person: Person, *, history: bool, text: str = "", cursor: tuple[int, int] | None = None, limit: int = 50
+        self, person: Person, *, history: bool, text: str = "", after: Sequence[int] = (), limit: int = 50
     ) -> list[dict[str, Any]]:
-        """Return requests that wait, the most urgent first, or those that have ended, the newest first."""
+        """Return requests that wait, the most urgent first, or those that have ended, the newest first.
+
+        `after` is risk, time and number of the last one of the page before.
+        """
         table = schema.approval
         waits = table.c.state == ApprovalState.WAITING
         query = _select_visible(person).where(~waits if history else waits)
@@ -205,9 +208,11 @@ class Approvals:
             pattern = f"%{escape_like(text)}%"
             fields = (table.c.summary, table.c.rule, table.c.session, table.c.request, schema.machine.c.name)
             query = query.where(or_(*(field.ilike(pattern, escape="\\") for field in fields)))
-        if cursor is not None:
-            asked, id = cursor
-            query = query.where(or_(table.c.asked < asked, and_(table.c.asked == asked, table.c.id < id)))
+        time = tuple_(table.c.asked, table.c.id)
+        if after:
+            risk, *last = after
+            is_less_urgent = or_(table.c.risk < risk, and_(table.c.risk == risk, time > tuple_(*last)))
+            query = query.where(time < tuple_(*last) if history else is_less_urgent)
         newest_first = (table.c.asked.desc(), table.c.id.desc())
         order = newest_first if history else (table.c.risk.desc(), table.c.asked, table.c.id)
         with self._database.begin_read_of(person.organisation) as connection:
