@@ -89,7 +89,7 @@ export function NowPage({ me, query, waiting }) {
 
 function describeNothing(q, overview) {
   if (q) return "No decision is like that.";
-  if (overview?.machines === 0) return "You see what the machines of your teams send, and your own; none of them has sent anything yet.";
+  if (overview?.machines === 0) return html`You see what your own machines send, and those of your teams. There is none yet: <a href="/settings">how to let one in</a>`;
   return "Nothing was decided yet. Let an agent work in a governed project, and its calls appear here.";
 }
 

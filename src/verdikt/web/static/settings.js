@@ -95,7 +95,7 @@ function describeMachine(machine) {
   if (machine.lost_hosts.length) parts.push(`no hook in ${machine.lost_hosts.map(showText).join(", ")}`);
   if (machine.faults.length) parts.push(`doctor: ${machine.faults.map(showText).join(", ")}`);
   if (machine.unsent) parts.push(`${showCount(machine.unsent, "entry", "entries")} not sent`);
-  if (isSilent(machine)) parts.push("not heard of lately");
+  if (isSilent(machine)) parts.push(machine.seen ? "not heard of lately" : "has sent nothing yet");
   return parts.join("; ") || "intact";
 }
 
