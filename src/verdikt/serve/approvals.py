@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ from verdikt.team.approval_wire import (
 from verdikt.team.search_query import escape_like
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, RowMapping
+    from sqlalchemy import Column, Connection, RowMapping
 
     from verdikt.serve.database import Database
     from verdikt.serve.machines import EnrolledMachine
@@ -203,7 +203,9 @@ class Approvals:
         """
         table = schema.approval
         waits = table.c.state == ApprovalState.WAITING
-        query = _select_visible(person).where(~waits if history else waits)
+        # Without the scripts that calls rest on, which only one that is opened shows.
+        columns = [column for column in table.c if column.name != "texts"]
+        query = _select_visible(person, columns).where(~waits if history else waits)
         if text:
             pattern = f"%{escape_like(text)}%"
             fields = (table.c.summary, table.c.rule, table.c.session, table.c.request, schema.machine.c.name)
@@ -332,20 +334,14 @@ def _hash_shape(request: ApprovalRequest) -> str:
     return hash_canonical([request.document["action"].get("tool"), names, request.rule])[:32]
 
 
-def _select_with_machine() -> Any:
-    table, machines = schema.approval, schema.machine
-    return select(table, machines.c.name.label("machine_name"), machines.c.person.label("owner")).join(
-        machines, machines.c.id == table.c.machine
-    )
-
-
-def _select_visible(person: Person) -> Any:
+def _select_visible(person: Person, columns: Iterable[Column[Any]] = schema.approval.c) -> Any:
     """Return a query for the requests that a person may see: their own, those they can answer, those of their team.
 
     Auditors, authors and admins see all of the organisation.
     """
     table, machines = schema.approval, schema.machine
-    query = _select_with_machine().where(table.c.organisation == person.organisation)
+    query = select(*columns, machines.c.name.label("machine_name"), machines.c.person.label("owner"))
+    query = query.join(machines, machines.c.id == table.c.machine).where(table.c.organisation == person.organisation)
     if person.roles & SEE_ALL:
         return query
     visible = [machines.c.person == person.id]
