@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _ARGUMENT = re.compile(r"\{(\w+)\}")
 _OPTIONAL = re.compile(r"\[([^\]]*)\]")
 _MAX_PATHS = 64
+_SUBCOMMAND_KEYS = ("action", "mode", "operation", "subcommand", "verb")
 PLACE_KEYS = frozenset(("repo_path", "repoPath", "repository", "cwd", "directory", "workdir"))
 """Arguments that say where a command runs, and are no words of it."""
 
@@ -66,6 +67,8 @@ def classify_counterpart(action: Action, words: Sequence[str], call: Invocation)
         return []
     places = find_places(payload, call)
     items = [(key, text) for key, value in payload.items() for text in _list_texts(value) if text not in places]
+    # `git_stash` with `mode: clear`: the command of the command, which goes before all else.
+    items.sort(key=lambda item: item[0] not in _SUBCOMMAND_KEYS)
     flags = [f"--{key.replace('_', '-')}" for key, value in payload.items() if value is True]
     effects = _classify_words([*words, *flags, *(text for _, text in items)], call)
     if any(effect.what.startswith("unknown.") for effect in effects):
