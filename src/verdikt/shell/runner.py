@@ -1,5 +1,6 @@
 """What the record of a program says about the commands and the code that it runs, as objects."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -92,7 +93,7 @@ def find_runner(name: str) -> Runner | None:
 def build_runner(record: Record) -> Runner:
     """Return what the program of a record runs."""
     if record.get("abbreviate"):
-        record = _add_abbreviations(record, frozenset(_list_long_options(record)))
+        record = _add_abbreviations(record, sorted(set(_list_long_options(record))))
     valued = f"{record.get('values', '')} {record.get('globals', '')}"
     code = record.get("code")
     if "glued" in record:
@@ -130,7 +131,7 @@ def _list_long_options(entry: Record) -> Iterator[str]:
         yield from _list_long_options(command)
 
 
-def _add_abbreviations(entry: Record, names: frozenset[str]) -> Record:
+def _add_abbreviations(entry: Record, names: list[str]) -> Record:
     """Return an entry in which each long option stands with the abbreviations that mean no other option."""
     expanded = dict(entry)
     for key in _ABBREVIATED_KEYS & entry.keys():
@@ -144,15 +145,21 @@ def _add_abbreviations(entry: Record, names: frozenset[str]) -> Record:
     return expanded
 
 
-def _expand_abbreviations(options: str, names: frozenset[str]) -> str:
+def _expand_abbreviations(options: str, names: list[str]) -> str:
     abbreviations = [
         name[:length]
         for name in options.split()
         if name[:2] == "--"
         for length in range(3, len(name))
-        if not any(other != name and other.startswith(name[:length]) for other in names)
+        if _means_no_other(name[:length], name, names)
     ]
     return " ".join((options, *abbreviations))
+
+
+def _means_no_other(abbreviation: str, name: str, names: list[str]) -> bool:
+    # In order, the names that begin with it stand together, and at most one of the first two is the name itself.
+    first = bisect_left(names, abbreviation)
+    return not any(other != name and other.startswith(abbreviation) for other in names[first : first + 2])
 
 
 def _build_wrapper(entry: Record, valued: str) -> Wrapper | None:

@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.growth import LINEAR_GROWTH, measure_growth
 from verdikt.shell import analyse
-from verdikt.shell.runner import find_runner
+from verdikt.shell.runner import build_runner, find_runner
 
 
 def list_inner(text: str) -> list[str]:
@@ -52,3 +53,28 @@ def test_unknown_program_runs_nothing_that_is_known() -> None:
     """A name without a record has no runner, also when it ends with a digit."""
     assert find_runner("frobnicate") is None
     assert find_runner("rm2") is None
+
+
+def test_option_is_known_by_each_abbreviation_that_means_no_other() -> None:
+    """`--fil` is `--file` beside `--find`, `--fi` may be both, and an option that begins another stays itself."""
+    record = {"names": ["pack"], "abbreviate": True, "values": "--file --find-all --x", "flags": "--find --other"}
+
+    valued = build_runner(record).valued.split()
+
+    assert {name for name in valued if name.startswith("--fi")} == {
+        *("--fil", "--file"),
+        *("--find-", "--find-a", "--find-al", "--find-all"),
+    }
+    assert "--o" not in valued
+    assert "--x" in valued
+
+
+def test_first_decision_about_a_program_does_not_compare_all_its_options_with_all() -> None:
+    """Git has hundreds of options."""
+
+    def build_record(number: int) -> dict[str, object]:
+        return {"names": ["pack"], "abbreviate": True, "values": " ".join(f"--{index:05}" for index in range(number))}
+
+    growth = measure_growth(lambda text: build_runner(build_record(int(text))), str, 2_400)
+
+    assert growth < LINEAR_GROWTH
