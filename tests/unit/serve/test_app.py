@@ -160,7 +160,7 @@ def test_every_write_leaves_one_event(site: Site) -> None:
 
 
 def test_the_record_of_the_service_has_pages_and_shows_what_was_changed(site: Site) -> None:
-    """Each row once, newest first; a row that was edited or removed is named, whoever's organisation it is of."""
+    """Each row once, newest first; a row that was edited or removed is named, of any organisation."""
     client = site.sign_in("auditor")
     for number in range(5):
         site.people.record_event(site.machine.organisation, "Ana", "look", str(number), site.clock.now())

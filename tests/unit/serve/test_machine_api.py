@@ -21,6 +21,7 @@ from verdikt.ship.machine_identity import MachineIdentity
 from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
 
 LINES = build_lines("s", range(1, 21))
+BOMB = b"\n" * (20 << 20)
 
 
 @pytest.fixture
@@ -173,14 +174,16 @@ def test_a_revoked_machine_sends_nothing_more(sqlite_server: TeamServer, clock: 
     ("body", "message"),
     [
         (b"rubbish", "expected lines compressed with zstd"),
-        (zstandard.ZstdCompressor().compress(b"\n" * (200 << 20)), "expected at most 8388608 bytes of lines"),
+        # One byte more than the limit was read of them, and not the rest.
+        (zstandard.ZstdCompressor().compress(BOMB), "expected at most 8388608 bytes of lines, found 8388609"),
+        (zstandard.ZstdCompressor(write_content_size=False).compress(BOMB), "bytes of lines, found 8388609"),
         (zstandard.ZstdCompressor().compress(b"[" * 500_000 + b"\n"), "expected an entry"),
         (zstandard.ZstdCompressor().compress(b"{}\n" * 5000), "expected at most 4000 lines"),
         (zstandard.ZstdCompressor().compress(b"x" * (2 << 20) + b"\n"), "expected at most 1048576 bytes"),
         (pack(LINES[0].replace(b"echo", b"ECHO")), "expected a body with digest"),
         (pack(LINES[0], LINES[2]), "expected entry 2"),
     ],
-    ids=["rubbish", "bomb", "deep", "many", "long", "edited", "dropped"],
+    ids=["rubbish", "bomb", "unsized bomb", "deep", "many", "long", "edited", "dropped"],
 )
 def test_what_is_no_batch_is_refused(
     sqlite_server: TeamServer, clock: FakeClock, tmp_path: Path, body: bytes, message: str

@@ -85,6 +85,9 @@ def test_what_machines_sent_is_shown_of_visible_ones(postgres: PostgresServer) -
     assert count(ana.organisation, ana, ben) == {table: 2 * number for table, number in of_one.items()}
     assert count(ana.organisation, ana, eve) == of_one
     assert count(ana.organisation) == count(ana.organisation, eve) == dict.fromkeys(SENT, 0)
+    # What a person reads with names them, beside its own conditions.
+    with store.read_as(ana.organisation, frozenset({ana.id}))._begin() as connection:
+        assert connection.execute(text("SELECT count(*) FROM chain")).scalar_one() == of_one["chain"]
 
 
 @pytest.mark.parametrize("table", SENT)
