@@ -58,6 +58,8 @@ def find_unnamed_decision(action: Action, host: str, store: FileStore) -> tuple[
     key = _to_call_key(action_to_record(redact_action(action)[0]))
     begin = store.clock.now() - RECENT_SECONDS
     for session_id in _list_recent_sessions(store, begin):
+        if session_id == action.session_id:
+            continue  # the caller's own, which no host has
         receipts: list[str] = []
         for entry in _read_recent_entries(store, session_id):
             decided = entry.body["receipt"].get("action", {}) if entry.kind is EntryKind.DECISION else {}

@@ -48,7 +48,7 @@ def read_events(stream: LineStream) -> Iterator[ServerEvent]:
         else:
             name, _, value = line.partition(b":")
             value = value.removeprefix(b" ")
-            size += len(value)
+            size += len(line) + 1  # an event of empty lines must not grow without end either
             if size > MAX_MESSAGE_BYTES:
                 raise McpError(f"expected an event of at most {MAX_MESSAGE_BYTES} bytes, found more")
             if name == b"data":
