@@ -134,7 +134,7 @@ def list_plain_options(words: list[str], record: Record) -> set[str]:
 
 def has_value_option(words: list[str], record: Record) -> bool:
     """Whether one of the options takes a value, as the last letter of a cluster may."""
-    values = set(list_options(record, "values", "globals"))
+    values = {name for key in ("values", "globals") for name in record.get(key, "").split()}
     # A long option may be cut off: after `--upload-f`, a double dash is its value.
     cut_off = any(word[:2] == "--" and name.startswith(word) for word in words for name in values)
     return cut_off or any(word in values or f"-{word[-1:]}" in values for word in words if word[:1] == "-")
