@@ -1,10 +1,10 @@
 """Spelling a command in another way never loosens its verdict, and never blocks a harmless one.
 
-The commands are those of `tests/cases`. Each is changed in the ways that leave its meaning alone: an absolute path,
-another name, a wrapper in front, a value joined by `=`, letters together or apart, options in another order or cut
-off, a double dash, a documented or an unknown option of the program before its command. The texts of `shell_*.yaml`,
-which are more than one plain command, are put into a group, a subshell, a function, another shell or after another
-command.
+The commands are those of `tests/cases`, also the steps of its sequences, each by itself. Each is changed in the ways
+that leave its meaning alone: an absolute path, another name, a wrapper in front, a value joined by `=`, letters
+together or apart, options in another order or cut off, a double dash, a documented or an unknown option of the program
+before its command. The texts of `shell_*.yaml`, which are more than one plain command, are put into a group, a
+subshell, a function, another shell or after another command.
 """
 
 import re
@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.case_files import CASE_FILES, load_yaml
+from tests.sequences import load_sequences
 from tests.unit.effects.test_cases import decide, load_cases
 from tests.unit.effects.test_first_sight import COMMANDS
 from verdikt.effects.program_record import find_program
@@ -61,7 +62,9 @@ def list_plain_cases() -> list[tuple[dict[str, Any], list[str], Record, VerdictK
     """Return the cases with a single plain command of a known program, its words, the program's record, the verdict."""
     cases = []
     first_sight = [{"run": command} for commands in COMMANDS.values() for command in commands]
-    for case in (*(case for _, case in load_cases()), *first_sight, *load_shell_cases()):
+    steps = {step["run"] for case in load_sequences() for step in case["steps"] if "run" in step}
+    single_steps = [{"run": command} for command in sorted(steps)]
+    for case in (*(case for _, case in load_cases()), *first_sight, *load_shell_cases(), *single_steps):
         words = split_words(case.get("run", ""))
         record = find_record(words[0]) if words else None
         if record is not None:
@@ -134,7 +137,7 @@ def list_plain_options(words: list[str], record: Record) -> set[str]:
 
 def has_value_option(words: list[str], record: Record) -> bool:
     """Whether one of the options takes a value, as the last letter of a cluster may."""
-    values = set(list_options(record, "values", "globals"))
+    values = {name for key in ("values", "globals") for name in record.get(key, "").split()}
     # A long option may be cut off: after `--upload-f`, a double dash is its value.
     cut_off = any(word[:2] == "--" and name.startswith(word) for word in words for name in values)
     return cut_off or any(word in values or f"-{word[-1:]}" in values for word in words if word[:1] == "-")

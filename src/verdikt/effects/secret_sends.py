@@ -334,8 +334,10 @@ def _list_attached_secrets(command: Command, resolver: TargetResolver) -> list[T
     else:
         return []
     files: list[Target] = []
-    if [word.text for word in command.argv[1:2]] == ["release"]:
-        attached = [resolver.resolve_path(word, command.cwd) for word in command.argv[3:] if word.text[:1] != "-"]
+    texts = [word.text for word in command.argv]
+    if "release" in texts:
+        words = command.argv[texts.index("release") + 2 :]
+        attached = [resolver.resolve_path(word, command.cwd) for word in words if word.text[:1] != "-"]
         files += [target for target in attached if holds_secret(target, resolver.facts)]
     # `gh secret set X --body …` puts a key where it belongs.
     is_store = not _KEY_STORES.isdisjoint([word.text for word in command.argv[1:2]])
@@ -366,7 +368,8 @@ def _iter_options(command: Command, *, is_raw: bool = False) -> Iterator[tuple[s
 def _runs_foreign_image(command: Command) -> bool:
     """Return whether a container runs an image under the name of an account: `someone/image`, not `postgres:16`."""
     texts = [word.text for word in command.argv[1:]]
-    if _STARTING_VERBS.isdisjoint(texts[:2]):
+    # Options may stand before the verb; what `exec` runs has verbs of its own.
+    if _STARTING_VERBS.isdisjoint(texts if "exec" not in texts else texts[:2]):
         return False
     return any("/" in text and text[:1] not in ("-", "/", ".", "~") and ":/" not in text for text in texts)
 
