@@ -172,6 +172,9 @@ class _ModuleClassifier(InlinedCalls):
         elif function.endswith(TASK_METHODS) and function.count(".") == 1 and self._is_task_file():
             words = [self.evaluate_text(argument) for argument in node.args]
             self.effects.extend(self._classify_shell_call(first) if len(words) == 1 else self._classify_argv(words))
+        elif function.endswith(".exec_command") and first is not None:
+            # The client of SSH knows which machine it is; here any other one.
+            self.effects.extend(self._classify_argv(["ssh", "other-machine", self.evaluate_text(first)]))
         elif function in CONNECT_FUNCTIONS:
             self.opens_socket |= function == "socket.create_connection"
             self.effects.extend(self._classify_connection(first))
