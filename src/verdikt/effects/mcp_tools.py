@@ -98,6 +98,8 @@ def _classify_name(
                 )
     # A declaration knows more than the words of a name.
     for what, note in () if declared else infer_effects(action.tool, action.payload):
+        if what == "cloud.write" and recorded is not None:
+            continue  # a record knows which tools of such a service change something
         # Which branch a forced push overwrites is unknown; the current one is the likeliest.
         targets = (Target("the current branch", "ref"),) if what == "git.push.force" else target
         yield call.make_effect(what, targets, note=note)
