@@ -86,6 +86,9 @@ _LIVE_ADDRESS = compile_lazily(
     r"(?i)\b(?:\w+_)?(?:prod|production|live)_(?:\w+_)?(?:db|database|dsn|url|uri|host|pg\w*|conn\w*)\b"
     r"|(?:://|@|\bhost\W{1,4})[^\s\"'`]*\b(?:prod|production|live)\b"
 )
+_OTHER_MACHINE = compile_lazily(r"\bssh\s+(?:-\S+\s+)*(?!localhost\b|127\.)[\w@.-]+\s")
+_REPOSITORY_PARTS = ("refs", "objects", "logs", "HEAD", "packed-refs", "worktrees", "modules")
+"""What of `.git` holds history."""
 _LEAVING_PREFIXES = ("cred.send", "net.shell", "proc.mine", "net.send.file")
 _LOSS_PREFIXES = ("fs.delete", "fs.truncate", "fs.shred", "fs.chmod.tree", "fs.chown.tree", "fs.move")
 _OUTER_ZONES = (Zone.HOME, Zone.SYSTEM, Zone.OUTSIDE, Zone.SECRET, Zone.PERSIST, Zone.GUARD)
@@ -277,7 +280,9 @@ def is_arming(effect: Effect, project_root: str, section: CodeSection | None = N
         return True
     if what in _DATA_LOSSES:
         # A migration drops tables by design; one that goes to what people depend on says so in its text.
-        return section is not None and not effect.recoverable and _LIVE_ADDRESS.search(section.text) is not None
+        if section is None or effect.recoverable:
+            return False
+        return bool(_LIVE_ADDRESS.search(section.text) or _OTHER_MACHINE.search(section.text))
     if what.startswith(_DISCARDING_PREFIXES):
         return not effect.recoverable
     if what.startswith(_LOSS_PREFIXES):
@@ -301,7 +306,10 @@ def _is_precious(target: Target, project_root: str) -> bool:
     # A directory with one edited file is not meant: what a session edits is `modified`, too.
     if target.state == "untracked" and target.zone is Zone.PROJECT:
         return True
-    return bool(project_root) and target.path in (project_root, f"{project_root}/.git", f"{project_root}/*")
+    if not project_root:
+        return False
+    is_history = target.path.startswith(tuple(f"{project_root}/.git/{part}" for part in _REPOSITORY_PARTS))
+    return is_history or target.path in (project_root, f"{project_root}/.git", f"{project_root}/*")
 
 
 def _find_line(section: CodeSection, effect: Effect) -> int:

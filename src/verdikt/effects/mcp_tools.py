@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from verdikt.effects import host
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code, quote_shell_word
-from verdikt.effects.deferred_files import make_overflow_effect
+from verdikt.effects.deferred_files import classify_file_content, make_overflow_effect
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.installation_names import is_for_trials, is_live_name
 from verdikt.effects.mcp_records import classify_counterpart, classify_recorded, find_places, is_named_for_command
@@ -257,6 +257,7 @@ def _classify_query(text: str, call: Invocation) -> Iterator[Effect]:
 
 _BARE_HOST = compile_lazily(r"(?:[\w-]+\.)+[A-Za-z]{2,}(?::\d+)?(?:[/?#]\S*)?$")
 """An address that leaves its scheme out: `www.site.example/page`."""
+_TEXT_KEYS = ("content", "contents", "file_text", "text", "data")
 _BODY_KEYS = ("body", "data", "payload", "json", "form", "content")
 _KEY_BY_KIND = {"shell": "command", "sql": "sql", "code": "code", "path": "path", "url": "url"}
 
@@ -291,6 +292,9 @@ def _classify_path_arguments(
         local_paths = [path for path in paths if path.startswith(("~/", "/"))]
         local_paths = local_paths if what != "fs.overwrite" or has_address else []
     words = [Word(path.removeprefix("file://"), path) for path in local_paths[:64]]
+    text = next((t for key in _TEXT_KEYS if isinstance(t := action.payload.get(key), str)), "")
+    for word in words[:1] if what == "fs.overwrite" and text else ():
+        yield from classify_file_content(call, word.text, text)
     effects = list(call.make_effects(what, words))
     yield from effects
     derived = derive_zone_effects(effects, call.facts)

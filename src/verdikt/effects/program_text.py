@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from verdikt.effects.code import classify_code
-from verdikt.knowledge import find_language
-from verdikt.model.effect import Certainty, EffectClass, Target
+from verdikt.knowledge import find_language, find_role
+from verdikt.model.effect import Certainty, EffectClass, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 from verdikt.shell.possible_wrapper import find_named_program
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 RUNNING_EFFECTS = frozenset(("code.run", "code.build", "unknown.program"))
 """Effects of programs that may run text which they are given."""
+TEXT_RUNNERS = find_role("vim_editor")
+"""Programs that run text which they are given, and edit otherwise."""
 _CALL_WITH_TEXT = compile_lazily(r"""[A-Za-z_.!?:%]\s*\(?\s*\[?["'][^"']|\(\s*[A-Za-z][\w.:-]*\s+["']""")
 """A call with a string, as most languages write one."""
 _STATEMENT = compile_lazily(r"\w\(\)|\)\s*[;}]|^%\w")
@@ -35,8 +37,6 @@ _WELL_READ = ("sh", "bash", "sql", "powershell", "cmd", "gdb", "python", "node")
 def classify_program_texts(call: Invocation, effects: Sequence[Effect]) -> list[Effect]:
     """Return what the text that a command is given may do; `effects` are those that are known of the command."""
     kinds = {effect.what for effect in effects}
-    if kinds.isdisjoint(RUNNING_EFFECTS):
-        return []
     words = call.command.argv[1:]
     texts = [text for text in (*(word.text for word in words), call.command.stdin or "") if _is_program_text(text)]
     found = list(_classify_command_lines(call)) if "unknown.program" in kinds else []
@@ -66,7 +66,10 @@ def _is_program_text(text: str) -> bool:
 
 
 def _is_alarming(effect: Effect) -> bool:
-    return effect.cls is EffectClass.DESTRUCTIVE or effect.what.startswith(_ALARMING)
+    if effect.cls is EffectClass.DESTRUCTIVE or effect.what.startswith(_ALARMING):
+        return True
+    # A secret file can be lost, though git leaves it out like what a build makes.
+    return effect.what.startswith("fs.delete") and any(target.zone is Zone.SECRET for target in effect.targets)
 
 
 def _classify_text(language: str, text: str, call: Invocation) -> Iterator[Effect]:

@@ -28,7 +28,7 @@ from verdikt.effects.guarded_outputs import OUTPUT_PROGRAMS, find_guarded_output
 from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
-from verdikt.effects.program_text import RUNNING_EFFECTS, classify_by_words, classify_program_texts
+from verdikt.effects.program_text import RUNNING_EFFECTS, TEXT_RUNNERS, classify_by_words, classify_program_texts
 from verdikt.effects.redirect import classify_redirect
 from verdikt.effects.run_files import IMPORTS_VERDIKT, LOADING_EFFECTS, RunFiles
 from verdikt.effects.runner_settings import list_set_programs
@@ -186,11 +186,12 @@ class ScriptClassifier:
         """Return what the program text does that a command is given and that nothing else has read."""
         if self._depth >= MAX_DEPTH or not (command.stdin or len(command.argv) > 1):
             return []
+        runs = command.name in TEXT_RUNNERS
         for effect in effects:
-            if effect.what in RUNNING_EFFECTS:
-                call = Invocation(command, self._resolver, commands, self._classify_inner)
-                return classify_program_texts(call, effects)
-        return []
+            runs = runs or effect.what in RUNNING_EFFECTS
+        if not runs:
+            return []
+        return classify_program_texts(Invocation(command, self._resolver, commands, self._classify_inner), effects)
 
     def _classify_powershell(self, text: str) -> list[Effect]:
         """Classify text that begins like PowerShell by what it would do there."""

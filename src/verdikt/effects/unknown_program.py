@@ -19,6 +19,7 @@ from verdikt.knowledge import find_role, join_role
 from verdikt.model.effect import Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
+from verdikt.shell.evaluated_text import COPROCESS_DESCRIPTORS
 from verdikt.shell.redirection import STDIN_NAMES
 from verdikt.shell.text_filters import FILTERS
 
@@ -180,6 +181,8 @@ def classify_code_file(call: Invocation, index: int, downloaded: Container[str])
 def classify_input_program(call: Invocation) -> list[Effect]:
     """Return the effects of an interpreter that reads its program from a file, `sh < setup.sh`, or from a FIFO."""
     command = call.command
+    if any(redirect.op == "<&" and redirect.target.text == COPROCESS_DESCRIPTORS[0] for redirect in command.redirects):
+        return _classify_coprocess_output(call)
     files = [redirect.target for redirect in command.redirects if redirect.op == "<" and redirect.fd == 0]
     if not files or call.name in _BUILTIN_READERS or find_program_word(command) is not None:
         return []
@@ -189,6 +192,16 @@ def classify_input_program(call: Invocation) -> list[Effect]:
             target = call.resolve_path(files[-1])
             effects.append(call.make_effect("code.unknown", (target,), note="runs whatever is written into it"))
     return effects
+
+
+def _classify_coprocess_output(call: Invocation) -> list[Effect]:
+    """Return the effect of an interpreter that runs what a coprocess prints: `coproc nc …; bash <&"${COPROC[0]}"`."""
+    names = {command.name for command in call.commands}
+    if names & RAW_CONNECTION_PROGRAMS:
+        return [call.make_effect("net.shell", note="runs whatever the other side sends")]
+    if names & DOWNLOADERS:
+        return [call.make_effect("code.remote", note="runs what it downloads")]
+    return [call.make_effect("code.unknown", possible=True, note="runs what a coprocess prints")]
 
 
 def _is_new_pipe(call: Invocation, path: str) -> bool:

@@ -185,7 +185,7 @@ BUILD_NAMES = _words(
 BUILD_NAME_PATTERN = compile_lazily(
     r"(?:\.(?:pyc|pyo|o|obj|a|pdb|class|log|tmp|swp|swo|bak|orig|rej|egg-info|tsbuildinfo|gcda|gcno|lcov|prof"
     r"|coverage|map|cache|pid|lock~)|(?<=.)~)$"
-    r"|^(?:cmake-build-|bazel-|\.coverage\.|npm-debug|yarn-error|core\.\d)"
+    r"|^(?:cmake-build-|bazel-|\.coverage\.|npm-debug|yarn-error|core\.\d)|^\.[\w.]+[-_.]?cache$"
 )
 
 CACHE_DIRECTORY = compile_lazily(
@@ -194,7 +194,7 @@ CACHE_DIRECTORY = compile_lazily(
     r"|/\.(?:[\w.-]+[-_.]|s?c)cache(?:/|$)"
     # What was downloaded is a cache of its source.
     r"|/\.cargo/(?:registry|git)|/go/pkg/mod|/\.pnpm-store|/\.local/share/pnpm/store|/\.m2/repository"
-    r"|/\.rustup/downloads|/\.gradle/wrapper/dists|/\.npm/_npx|/\.hex/packages|/\.nuget/packages|/\.conda/pkgs|/\.cocoapods/repos|/Library/Developer/Xcode/DerivedData"
+    r"|/\.rustup/downloads|/\.julia/(?:compiled|packages|artifacts)|/\.gradle/wrapper/dists|/\.npm/_npx|/\.hex/packages|/\.nuget/packages|/\.conda/pkgs|/\.cocoapods/repos|/Library/Developer/Xcode/DerivedData"
 )
 """Directories below a home whose contents programs download or compute again by themselves."""
 

@@ -50,7 +50,12 @@ _SHELLS = frozenset(path for name in find_role("shell") for path in (name, f"/bi
 _MAX_NODES = 100_000
 """Maximum number of syntax nodes that are looked at; no file that verdikt reads is long enough to have as many."""
 # `!command` in a notebook, or a cell that begins with `%%bash`.
-_NOTEBOOK_MAGIC = compile_lazily(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MULTILINE)
+_NOTEBOOK_MAGIC = compile_lazily(
+    r"^[ \t]*!(.+)$|^[ \t]*%(?:sx|system)[ \t]+(.+)$|^[ \t]*%((?:rm|rmdir|mv|cp|cat|mkdir)[ \t].+)$"
+    r"|^(?=%%(?:bash|sh)\b)",
+    re.MULTILINE,
+)
+"""What a cell of a notebook gives to a shell: after `!`, by a magic word, or as a whole."""
 _YAML_CALL = compile_lazily(r"!!python/object/(?:apply|new):([\w.]+\.\w+)\s*(\[[^\[\]\n]*\])")
 _CALLBACK_KEYWORDS = ("target", "func", "function", "callback", "initializer")
 _MAX_CALLBACK_ITEMS = 20
@@ -172,6 +177,9 @@ class _ModuleClassifier(InlinedCalls):
         elif function.endswith(TASK_METHODS) and function.count(".") == 1 and self._is_task_file():
             words = [self.evaluate_text(argument) for argument in node.args]
             self.effects.extend(self._classify_shell_call(first) if len(words) == 1 else self._classify_argv(words))
+        elif function.endswith(".exec_command") and first is not None:
+            # The client of SSH knows which machine it is; here any other one.
+            self.effects.extend(self._classify_argv(["ssh", "other-machine", self.evaluate_text(first)]))
         elif function in CONNECT_FUNCTIONS:
             self.opens_socket |= function == "socket.create_connection"
             self.effects.extend(self._classify_connection(first))
@@ -409,7 +417,7 @@ def _classify_source(text: str, module: _ModuleClassifier) -> Iterator[Effect]:
     if _NOTEBOOK_MAGIC.search(text):
         # A cell of a notebook: what stands after `!` is run by a shell.
         yield from module.call.classify_shell(
-            "\n".join(match.group(1) or "" for match in _NOTEBOOK_MAGIC.finditer(text))
+            "\n".join(match[1] or match[2] or match[3] or "" for match in _NOTEBOOK_MAGIC.finditer(text))
         )
         text = _NOTEBOOK_MAGIC.sub("", text)
         if text.lstrip().startswith(("%%bash", "%%sh")):

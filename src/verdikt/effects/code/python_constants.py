@@ -113,7 +113,9 @@ class PythonConstants:
                 for part in node.values
             )
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            return self.evaluate_text(node.left, depth + 1) + self.evaluate_text(node.right, depth + 1)
+            # Words of a command stay apart: `["git", "branch", "-D"] + names`.
+            sign = " " if isinstance(node.left, ast.List | ast.Tuple) else ""
+            return self.evaluate_text(node.left, depth + 1) + sign + self.evaluate_text(node.right, depth + 1)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant):
             return self._evaluate_percent(node, depth)
         # `/` joins paths of pathlib.

@@ -23,7 +23,7 @@ _RISKY_KEYWORD = compile_lazily(
     r"drop|truncate|delete|update|alter|grant|revoke|copy|outfile|dumpfile|load_file|load_extension|xp_cmdshell"
     r"|sp_configure|create\s+(?:user|role|login|or)|"
     r"password|set\s+global|alter\s+system|replace|overwrite|execute|lo_export|lo_import|pg_read|pg_write"
-    r"|pg_terminate|shutdown|reset\s|purge|dblink|detach|\bdo\b|attach",
+    r"|pg_terminate|pg_cancel|pg_promote|pg_reload|lo_unlink|shutdown|reset\s|purge|dblink|detach|\bdo\b|attach",
     re.IGNORECASE,
 )
 """Text without any of these loses nothing, and does not need the tokenizer."""
@@ -36,6 +36,14 @@ _ACCOUNT_OBJECTS = frozenset(("USER", "ROLE", "LOGIN", "GROUP", "SYSTEM", "SERVE
 _HOST_ACCESS_FUNCTIONS = word_set(
     "XP_CMDSHELL LO_EXPORT LO_IMPORT LOAD_EXTENSION LOAD_FILE PG_READ_FILE PG_WRITE_FILE SYS_EXEC SYS_EVAL OUTFILE "
     "DUMPFILE SP_CONFIGURE PG_LS_DIR"
+)
+_ACTING_FUNCTIONS = word_set(
+    "PG_TERMINATE_BACKEND PG_CANCEL_BACKEND PG_PROMOTE PG_RELOAD_CONF PG_DROP_REPLICATION_SLOT LO_UNLINK"
+)
+"""Functions by which a query changes the server."""
+_PASSWORD_QUERY = compile_lazily(
+    r"(?is)\bselect\b[^;]*(?:\*|passw|authentication_string)[^;]*\bfrom\b[^;]*"
+    r"\b(?:pg_shadow|pg_authid|mysql\s*\.\s*(?:user|global_priv)|sql_logins|syslogins|dba_users)\b"
 )
 _NAME_PREFIX_WORDS = word_set(
     "IF EXISTS ONLY FROM TABLE TEMPORARY TEMP CONCURRENTLY LOW_PRIORITY IGNORE QUICK INTO OR REPLACE NOT TOP"
@@ -101,6 +109,8 @@ def classify_sql(text: str, call: Invocation, dialect: str = "", *, recoverable:
     for program in _PROGRAM_CALL.finditer(text):
         yield from call.classify_shell((program.group(1) or program.group(2)).replace("''", "'"))
     yield from classify_file_access(text, call)
+    if _PASSWORD_QUERY.search(text):
+        yield call.make_effect("cred.read", (Target("the passwords of accounts", "other"),))
     known = UNKNOWN not in text
     for statement in classify_statements(text, dialect):
         targets = (Target(statement.target, "database"),) if statement.target else ()
@@ -235,6 +245,8 @@ def _classify_statement(tokens: list[_Token], created_tables: set[str], dialect:
     upper = [token.upper for token in tokens if not token.is_string]
     if _reaches_host(head, upper):
         yield StatementEffect("db.exec", note="reaches from the database into the machine it runs on")
+    if head == "SELECT" and not _ACTING_FUNCTIONS.isdisjoint(upper):
+        yield StatementEffect("db.admin", note="changes the server by a function")
     # A transaction block or a common table expression may hold the statement further in.
     start = next((i for i, word in enumerate(upper) if word in _CHANGE_KEYWORDS), -1)
     if start < 0:
