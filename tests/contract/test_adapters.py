@@ -275,6 +275,24 @@ def test_decode_accepts_alternative_field_names(host: str, payload: dict[str, An
     assert hook_event.cwd == payload.get("workspace_roots", [""])[0]
 
 
+@pytest.mark.parametrize(
+    ("context", "tool"),
+    [
+        ({"server_name": "my_notes", "tool_name": "get_note"}, "mcp__my_notes__get_note"),
+        ({"server_name": "a__b", "tool_name": "c"}, "mcp_mock_echo"),
+        ({"server_name": "mock"}, "mcp_mock_echo"),
+        ("text", "mcp_mock_echo"),
+    ],
+)
+def test_decode_in_gemini_names_a_tool_of_a_server_as_every_other_host_does(context: object, tool: str) -> None:
+    """Its own name does not tell where the server's ends; one that could be read in two ways stays as it is."""
+    payload = load("gemini/BeforeTool.mcp_mock_echo")["payload"] | {"mcp_context": context}
+    action = load_adapter("gemini").decode(payload).action
+
+    assert action is not None
+    assert (action.tool, action.kind) == (tool, ActionKind.MCP)
+
+
 def test_decode_of_a_failed_mcp_call_in_gemini_is_a_failure() -> None:
     """The error is in the response, not in the event."""
     outcome = decode("gemini/AfterTool.mcp_mock_boom").outcome

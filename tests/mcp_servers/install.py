@@ -19,13 +19,19 @@ NPM_PACKAGES = (
     "@modelcontextprotocol/server-everything@2026.8.31",
     "@modelcontextprotocol/server-filesystem@2026.8.31",
     "@modelcontextprotocol/server-memory@2026.8.31",
+    # Only their lists of tools are looked at.
+    "@modelcontextprotocol/server-github@2025.4.8",
+    "@modelcontextprotocol/server-postgres@0.6.2",
+    "@modelcontextprotocol/server-slack@2025.4.25",
+    "@playwright/mcp@0.0.83",
+    "mcp-server-kubernetes@4.1.7",
 )
 """They are installed here and never redistributed."""
 
 
 def install_servers() -> Path:
     """Return the directory with `env/bin` and `node_modules/.bin`, and install into it first if that is necessary."""
-    directory = get_cache_directory() / "mcp-servers-1"
+    directory = get_cache_directory() / "mcp-servers-2"
     if (directory / "done").exists():
         return directory
     directory.mkdir(parents=True, exist_ok=True)

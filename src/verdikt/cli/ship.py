@@ -4,18 +4,20 @@ import json
 import os
 import socket
 import threading
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from verdikt import __version__
+from verdikt.cli.daemon_control import query_status
 from verdikt.cli.extra_install import describe_extra_install
 from verdikt.cli.installation_health import list_machine_faults, read_policy_digest
 from verdikt.cli.operator_access import refuse_agents
 from verdikt.cli.store_access import home_option, json_option, resolve_home
-from verdikt.errors import ServiceError
+from verdikt.daemon.client import SOCKET_NAME
+from verdikt.errors import DaemonError, ServiceError
 from verdikt.hosts.registry import SETTINGS_VARIABLES
 from verdikt.hosts.wiring.inspection import find_wired_files
 from verdikt.hosts.wiring.installation import Installation
@@ -94,7 +96,16 @@ def enrol(*, url: str, code: str, name: str, level: str, max_unsent: int, ca: Pa
         raise ServiceError(f"`{url}` does not answer as a verdikt service")
     service_key = str(answer.get("service_key", ""))
     identity.save_enrolment(Enrolment(url.rstrip("/"), machine, level, service_key, max_unsent, authorities))
-    click.echo(f"enrolled as machine {machine}; the warm process sends the log from now on, `verdikt ship run` at once")
+    click.echo(f"enrolled as machine {machine}; {_wake_sender(resolve_home(home))}")
+
+
+def _wake_sender(home: Path) -> str:
+    """Let the warm process look for what it has to run beside itself; return who sends the log now."""
+    with suppress(DaemonError):
+        # It looks after each request, whatever is asked.
+        if query_status(home / "run" / SOCKET_NAME) is not None:
+            return "the warm process sends the log from now on"
+    return "the log is sent as soon as an agent runs here, by `verdikt ship run` at once"
 
 
 def _wait_for_person(client: ServiceClient, url: str, newcomer: dict[str, str]) -> dict[str, Any]:

@@ -33,6 +33,12 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+@cache
+def list_option_names(conditions: str) -> frozenset[str]:
+    """Return the options that conditions are about."""
+    return frozenset(re.findall(r"(?<![\w-])--?\w[\w-]*", conditions))
+
+
 class _FlagTerm(NamedTuple):
     """One term of a condition, such as `!--type=a|b*`: with a selector it is about words and their patterns."""
 

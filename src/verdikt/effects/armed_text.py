@@ -13,8 +13,8 @@ from posixpath import dirname, normpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects import host
-from verdikt.effects.any_language.command_lines import find_command_lines, may_hold_commands
-from verdikt.effects.any_language.masking import mask_comments, may_be_loaded
+from verdikt.effects.any_language.command_lines import find_command_lines, find_named_files, may_hold_commands
+from verdikt.effects.any_language.masking import mask_comments, may_be_loaded, may_name_code
 from verdikt.effects.any_language.meetings import find_meeting
 from verdikt.effects.code import classify_code, quote_shell_word
 from verdikt.effects.code_sections import (
@@ -27,6 +27,7 @@ from verdikt.effects.dataflow import OUTGOING_PREFIXES
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.runner_settings import IMAGE, SHELL, CodeSection
+from verdikt.effects.workflow_sections import WORKFLOW
 from verdikt.effects.zone_effects import derive_effect, derive_hidden_reads, derive_zone_effects, is_foreign_secret
 from verdikt.knowledge import find_role, find_role_words, join_role
 from verdikt.model.effect import Effect, Target, Zone
@@ -155,6 +156,8 @@ def judge_text(
         return None
     if (armed := _judge_command_lines(path, text, language, resolver, classify_shell)) is not None:
         return armed
+    if (armed := _judge_named_programs(path, text, resolver, classify_shell)) is not None:
+        return armed
     meeting = find_meeting(path, text, resolver, downloads)
     return ArmedText(*meeting, is_certain=False) if meeting is not None else None
 
@@ -177,6 +180,29 @@ def _judge_command_lines(
                 return ArmedText(line, effect.what, target, is_certain=False)
     return None
 
+
+def _judge_named_programs(
+    path: str, text: str, resolver: TargetResolver, classify_shell: ShellClassifier
+) -> ArmedText | None:
+    """Return what arms settings by a program that they name, under whichever key: `script-shell=/tmp/wrap`."""
+    if not may_name_code(path, text):
+        return None
+    root = Word(resolver.project_root)
+    for name, line in find_named_files(mask_comments(path, text)):
+        place = resolver.to_absolute(name, root)
+        program = resolver.facts.text(place) if place and place != path else None
+        if not program or detect_file_language(place, program) in _NO_PROGRAMS:
+            continue
+        section = CodeSection(SHELL, quote_shell_word(name), line)
+        for effect in classify_shell(section.text, Command(argv=(Word(name),), cwd=root)):
+            if is_arming(effect, resolver.project_root, section):
+                target = effect.targets[0].text[:80] if effect.targets else ""
+                return ArmedText(line, effect.what, target, is_certain=False)
+    return None
+
+
+_NO_PROGRAMS = ("", "settings", "package", "php_package", "notebook", "xml", WORKFLOW, IMAGE)
+"""Languages of files that are not started by their own names."""
 
 _RISKY_WORD = compile_lazily(
     rf"(?i)\b(?:{join_role('world_changer')}|unlink\w*|remove\w*|delete\w*|rmtree|rimraf|rmsync|erase|truncate\w*"

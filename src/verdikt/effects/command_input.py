@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from verdikt.effects.arguments import Arguments
 from verdikt.effects.find_expression import has_filter, list_matches
+from verdikt.effects.program_record import find_program
 from verdikt.knowledge import find_language, find_role, find_role_words
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.printf_format import predict_printf
 
@@ -26,6 +29,11 @@ _DIRECTORY_LISTERS = find_role("directory_lister")
 _WORD_PRINTERS = find_role("word_printer")
 _FORMAT_PRINTERS = find_role("format_printer")
 _VERSION_CONTROL = find_role("version_control")
+_PLAIN_NAME = compile_lazily(r"\^?[\w-][\w.-]*\$?$|\^?\.[\w.-]+\$?$")
+"""A regular expression that stands for a part of a name."""
+_INLINE_DECODERS = find_role("inline_decoder")
+_INLINE_CODE = compile_lazily(r"-(?:[A-Za-z]*[ceEm])?$")
+"""Options after which an interpreter's code stands on its command line, and the dash for its input."""
 _COPYING_PROGRAMS = find_role("concatenator") | find_role("output_splitter")
 
 
@@ -109,7 +117,22 @@ def _list_names(source: Command) -> list[Word]:
         return [word for word in operands if word.glob] or [Word(UNKNOWN, "…")]
     if source.name in _VERSION_CONTROL:
         return everything
+    if source.name in _FIND_PROGRAMS and (program := find_program(source.name)) is not None:
+        return _list_searched_names(Arguments(_strip_exec_words(source), program.options))
     return [Word(f"{word.text.rstrip('/')}/**/*", word.raw, True) for word in operands[1:]] or everything
+
+
+def _list_searched_names(args: Arguments) -> list[Word]:
+    """Return patterns for the files that `fd` finds: by the name that they most likely have, or by their endings."""
+    text = args.operands[0].text.replace("\\.", ".") if args.operands else ""
+    if args.has_flag("-g --glob"):
+        names = [text]
+    elif _PLAIN_NAME.match(text):
+        names = [text.strip("^$")]
+    else:
+        names = [f"*.{word.text}" for word in args.get_values("-e --extension")] or ["*"]
+    roots = args.operands[1:] or [Word(".", "")]
+    return [Word(f"{root.text.rstrip('/')}/**/{name}", root.raw, True) for root in roots for name in names]
 
 
 def find_code_file(command: Command) -> Word | None:
@@ -164,6 +187,14 @@ def find_program_word(command: Command) -> Word | None:
         if not text.startswith(("-", "+")):
             return word
     return None
+
+
+def may_decode(command: Command) -> bool:
+    """Return whether an interpreter runs code that the command line holds, or its input, and no file."""
+    texts = [word.text for word in command.argv[1:]]
+    return command.name in _INLINE_DECODERS and (
+        any(map(_INLINE_CODE.match, texts)) or all(text[:1] == "-" for text in texts)
+    )
 
 
 def match_programs(pattern: str) -> list[str]:

@@ -34,7 +34,11 @@ _SECRET_EXPRESSION = compile_lazily(r"(?i)\$\{\{[^}]*\bsecrets(?:\.(\w+))?[^}]*\
 _WORKFLOW_SECRETS = compile_lazily(r"(?i)\b(\w+)\s*:\s*[\"']?\$\{\{\s*toJSON\(\s*secrets\s*\)")
 """A variable that holds all secrets of a workflow."""
 _EVERY_SECRET = compile_lazily(r"(?i)\$\{\{\s*toJSON\(\s*secrets\s*\)")
-_WORKFLOW_COMMAND = compile_lazily(r"(?m)^\s*(?:-\s+)?(?:run|script):\s*[|>]?-?\s*(.*)$")
+_WORKFLOW_COMMAND = compile_lazily(
+    r"(?m)(?:^\s*(?:-\s+)?|[{,]\s*)(?:run|script|command|bash)\s*:\s*[|>]?-?\s*(?:'([^'\n]*)'|\"((?:[^\"\\\n]|\\.)*)\"|(.*)$)"
+    r"|\b(?:sh|bat|powershell)\s*\(?\s*(?:\"\"\"([\s\S]*?)\"\"\"|'''([\s\S]*?)'''|'([^'\n]*)'|\"((?:[^\"\\\n]|\\.)*)\")"
+)
+"""A step of a workflow: `- run: …`, `{run: '…'}`, `sh '…'` of a Jenkinsfile."""
 _REQUEST_CODE = compile_lazily(r"ref:\s*[\"']?\$\{\{\s*github\.(?:event\.pull_request\.head|head_ref)")
 _WORKFLOW_NAMES = (".gitlab-ci.yml", "Jenkinsfile", "azure-pipelines.yml", ".travis.yml")
 _RUN_ON_OPEN = compile_lazily(r'"runOn"\s*:\s*"folderOpen"')
@@ -115,8 +119,8 @@ def _classify_lifecycle_scripts(call: Invocation, content: str) -> Iterator[Effe
 def _find_workflow_leaks(call: Invocation, content: str) -> Iterator[Effect]:
     """Yield only what would take secrets out of a workflow: everything else happens on a throwaway machine."""
     for match in _WORKFLOW_COMMAND.finditer(content[:_MAX_CONTENT]):
-        if match.group(1):
-            for effect in call.classify_shell(match.group(1)):
+        if command := next(filter(None, match.groups()), ""):
+            for effect in call.classify_shell(command):
                 if effect.what.startswith(("cred.send", "net.shell")):
                     yield effect
     if len(content) > _MAX_CONTENT:

@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import Arguments, word_set
+from verdikt.effects.command_input import may_decode
 from verdikt.effects.effect_catalog import find_traits
 from verdikt.effects.execution_context import (
     find_execution_context,
@@ -221,7 +222,7 @@ class Invocation:
                 if "." in word.text and word.text[0] != "-"
             )
             yield self.make_effect("code.remote", hosts[-1:])
-        elif names & _PIPED_DECODERS:
+        elif names & _PIPED_DECODERS or any(map(may_decode, sources)):
             yield self.make_effect("code.hidden", note="runs what a decoder makes of its input")
         elif sources and sources[-1].name in _CONCATENATORS and len(sources) == 1 and len(sources[0].argv) > 1:
             yield from self.make_effects("code.run", [word for word in sources[0].argv[1:] if word.text[:1] != "-"])

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _ARGUMENT = re.compile(r"\{(\w+)\}")
 _OPTIONAL = re.compile(r"\[([^\]]*)\]")
 _MAX_PATHS = 64
+_SUBCOMMAND_KEYS = ("action", "mode", "operation", "subcommand", "verb")
 PLACE_KEYS = frozenset(("repo_path", "repoPath", "repository", "cwd", "directory", "workdir"))
 """Arguments that say where a command runs, and are no words of it."""
 
@@ -66,6 +67,8 @@ def classify_counterpart(action: Action, words: Sequence[str], call: Invocation)
         return []
     places = find_places(payload, call)
     items = [(key, text) for key, value in payload.items() for text in _list_texts(value) if text not in places]
+    # `git_stash` with `mode: clear`: the command of the command, which goes before all else.
+    items.sort(key=lambda item: item[0] not in _SUBCOMMAND_KEYS)
     flags = [f"--{key.replace('_', '-')}" for key, value in payload.items() if value is True]
     effects = _classify_words([*words, *flags, *(text for _, text in items)], call)
     if any(effect.what.startswith("unknown.") for effect in effects):
@@ -84,7 +87,8 @@ def _classify_part(part: str, payload: Mapping[str, Any], tool: str, call: Invoc
     if part.startswith("run:"):
         command = _build_command(part.removeprefix("run:").strip(), payload)
         return None if command is None else list(call.classify_shell(command))
-    what, *keys = part.split()
+    what, *words = part.split()
+    keys = [word.strip("[]") for word in words]
     if what in _TEXT_READERS:
         texts = [text for key in keys if isinstance(text := payload.get(key), str) and text]
         return [effect for text in texts for effect in _TEXT_READERS[what](text, call)] if texts else None
@@ -92,23 +96,31 @@ def _classify_part(part: str, payload: Mapping[str, Any], tool: str, call: Invoc
         return [call.make_effect(what, (Target(tool, "other"),))]
     paths = [path for key in keys for path in _list_texts(payload.get(key))][:_MAX_PATHS]
     if not paths:
-        return None
+        return [] if words[0].startswith("[") else None
     effects = list(call.make_effects(what, [Word(path, path) for path in paths]))
     return [*effects, *derive_zone_effects(effects, call.facts)] or [call.make_effect("none")]
 
 
 def _build_command(template: str, payload: Mapping[str, Any]) -> str | None:
-    """Return the command that a call stands for; None when an argument is missing that it needs."""
+    """Return the command that a call stands for; None when an argument is missing that it needs, or all of them are."""
     needed = _OPTIONAL.sub(lambda match: match[1] if _has_arguments(match[1], payload) else "", template)
-    if not _has_arguments(needed, payload):
+    names = _ARGUMENT.findall(template)
+    if not _has_arguments(needed, payload) or (names and not any(_list_words(payload.get(name)) for name in names)):
         return None
-    command = _ARGUMENT.sub(lambda match: " ".join(map(quote, _list_texts(payload.get(match[1])))), needed)
+    command = _ARGUMENT.sub(lambda match: " ".join(map(quote, _list_words(payload.get(match[1])))), needed)
     # A server of the same name may take it where the recorded one does not.
     return f"{command} --force" if payload.get("force") is True else command
 
 
 def _has_arguments(template: str, payload: Mapping[str, Any]) -> bool:
-    return all(_list_texts(payload.get(name)) for name in _ARGUMENT.findall(template))
+    return all(_list_words(payload.get(name)) for name in _ARGUMENT.findall(template))
+
+
+def _list_words(value: object) -> list[str]:
+    """Return the words of a command that an argument stands for; of an object each field is an option."""
+    if not isinstance(value, Mapping):
+        return _list_texts(value)
+    return [f"--{key}" if inner is True else f"--{key}={inner}" for key, inner in value.items() if inner is not False]
 
 
 def _list_texts(value: object) -> list[str]:

@@ -23,6 +23,7 @@ from verdikt.effects.tool_name import (
     split_service_name,
     split_tool_name,
 )
+from verdikt.effects.tool_values import classify_values, drop_guesses, is_dry_run
 from verdikt.effects.zone_effects import derive_zone_effects
 from verdikt.knowledge import find_record
 from verdikt.model.argument_kind import ArgumentKind
@@ -61,11 +62,15 @@ def classify_mcp_tool(action: Action, call: Invocation, manifest: Mapping[str, A
 
     names = [action] if declared else list_names(action)
     annotations = _find_annotations(entry, action)
-    effects = [effect for name in names for effect in _classify_name(name, target, annotations, call, declared)]
+    if not declared and is_dry_run(action.payload, find_schema(entry, action.payload)):
+        effects = [call.make_effect("mcp.read", target, note="a dry run")]
+    else:
+        effects = [effect for name in names for effect in _classify_name(name, target, annotations, call, declared)]
+        effects += () if declared else classify_values(action, call, in_browser=_is_browser(action.tool))
     # Under its own name in any case: what a command or a path among them does is the same under every name.
     for name in dict.fromkeys((action.tool, *(name.tool for name in names))):
         effects += classify_arguments(replace(action, tool=name), call, manifest)
-    yield from dict.fromkeys(effects)
+    yield from dict.fromkeys(effects if declared else drop_guesses(action, effects))
 
 
 def _classify_name(
@@ -93,6 +98,8 @@ def _classify_name(
                 )
     # A declaration knows more than the words of a name.
     for what, note in () if declared else infer_effects(action.tool, action.payload):
+        if what == "cloud.write" and recorded is not None:
+            continue  # a record knows which tools of such a service change something
         # Which branch a forced push overwrites is unknown; the current one is the likeliest.
         targets = (Target("the current branch", "ref"),) if what == "git.push.force" else target
         yield call.make_effect(what, targets, note=note)
@@ -111,7 +118,10 @@ _WHOLE_DELETES: tuple[tuple[frozenset[str], str], ...] = (
     (word_set("database databases keyspace"), "db.drop"),
     (word_set("namespace namespaces"), "k8s.delete.all"),
     (
-        word_set("bucket buckets cluster clusters volume backup backups snapshots vault tenant organization"),
+        word_set(
+            "bucket buckets cluster clusters volume backup backups snapshots vault tenant organization project "
+            "projects space spaces"
+        ),
         "cloud.delete",
     ),
 )
@@ -187,20 +197,22 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
     searches = not SEARCH_VERBS.isdisjoint(split_tool_name(action.tool)[:1])
     words = (*split_service_name(action.tool), *split_tool_name(action.tool))
     runs = verb_effect in ("mcp.run", "") or not _TERMINAL_WORDS.isdisjoint(words)
-    in_browser = not _BROWSER_WORDS.isdisjoint(words)
+    in_browser = _is_browser(action.tool)
     arguments, is_complete = list_tool_arguments(payload, schema, runs=runs, searches=searches, in_browser=in_browser)
     if not is_complete:
         yield make_overflow_effect(call, "in its arguments")
+    bare_effects = list(_classify_bare_arguments(action, payload, call))
+    yield from bare_effects
     for kind, text, language in arguments:
         if kind is ArgumentKind.SHELL:
-            yield from call.classify_shell(text)
+            is_bare = bool(bare_effects) and find_record(text.partition(" ")[0]) is None
+            yield from () if is_bare else call.classify_shell(text)
         elif kind is ArgumentKind.SQL:
             yield from _classify_query(text, call)
         elif kind is ArgumentKind.URL:
             yield from _classify_address(text, call, sends=verb_effect == "mcp.send" or _has_body(payload))
         elif kind is ArgumentKind.CODE and verb_effect in ("mcp.run", ""):
             yield from classify_code(language or ("node" if in_browser else "python"), text, call)
-    yield from _classify_bare_arguments(action, payload, call)
     # A tool that starts containers: privileged, or with the machine's root directory mounted.
     if payload.get("privileged") is True or "/:/" in str(payload.get("volumes", ""))[:400]:
         yield call.make_effect("container.escape", (Target(action.tool, "other"),))
@@ -212,13 +224,17 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
     yield from _classify_path_arguments(action, paths, verb_effect, call, has_address=has_address)
 
 
+def _is_browser(tool: str) -> bool:
+    return not _BROWSER_WORDS.isdisjoint((*split_service_name(tool), *split_tool_name(tool)))
+
+
 def _classify_bare_arguments(action: Action, payload: Mapping[str, Any], call: Invocation) -> Iterator[Effect]:
     """Yield the effects of arguments without a program, where the tool is named for it: `redis`, `["FLUSHALL"]`."""
     words = next((payload[key] for key in _ARGUMENT_KEYS if isinstance(payload.get(key), list | tuple)), None)
     if not words or not all(isinstance(word, str) for word in words) or find_record(words[0]) is not None:
         return
-    # The service first: the last word of the tool's name is often a verb, such as `command`.
-    names = [*sorted(split_service_name(action.tool)), *split_tool_name(action.tool)[-1:]]
+    names = [*sorted(split_service_name(action.tool)), *reversed(split_tool_name(action.tool))]
+    names = [name for name in names if not infer_verb_effect(name)]  # `command` and `run` are no programs here
     program = next((each for name in names for each in (name, f"{name}-cli") if find_record(each) is not None), "")
     if program:
         yield from call.classify_shell(" ".join([program, *(quote_shell_word(word) for word in words)]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from verdikt.effects.arguments import Arguments, matches_any
+from verdikt.effects.arguments import Arguments, list_option_names, matches_any
 from verdikt.effects.code import classify_query
 from verdikt.effects.command_verbs import find_verb, has_destroy_verb
 from verdikt.effects.conditions import holds, select_targets
@@ -244,7 +244,11 @@ def _is_dry_run(conditions: str, call: Invocation) -> bool:
     """Return whether the call only shows what it would do; `--dry-run=false` does it."""
     if not (call.args.has_flag(conditions) if ":" not in conditions else holds(conditions, call)):
         return False
-    has_no = any(value is not None and value.text.lower() in _NO_VALUES for _, value in call.args.flags)
+    switches = list_option_names(conditions)
+    has_no = any(
+        value is not None and value.text.lower() in _NO_VALUES and any(name.startswith(flag) for name in switches)
+        for flag, value in call.args.flags
+    )
     # npm takes the next word as the value of a flag.
     return not has_no and not any(operand.text == "false" for operand in call.args.operands)
 

@@ -28,6 +28,7 @@ from verdikt.effects.guarded_outputs import OUTPUT_PROGRAMS, find_guarded_output
 from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
+from verdikt.effects.program_text import RUNNING_EFFECTS, classify_by_words, classify_program_texts
 from verdikt.effects.redirect import classify_redirect
 from verdikt.effects.run_files import IMPORTS_VERDIKT, LOADING_EFFECTS, RunFiles
 from verdikt.effects.runner_settings import list_set_programs
@@ -141,9 +142,14 @@ class ScriptClassifier:
         is_single = len(commands) == 1 and not (script.codes or script.problems or commands[0].conditional)
         if is_single and not loose_effects and self.steps is None:
             effects = self._classify_command(0, commands[0], commands)
+            effects += self._classify_texts(commands[0], commands, effects)
             self._relations.complete_single(commands, effects)
             return effects
         effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
+        readers = {code.command for code in script.codes}
+        for index, command in enumerate(commands):
+            if index not in readers:
+                effects_by_command[index] += self._classify_texts(command, commands, effects_by_command[index])
         if script.codes:
             self._add_code_effects(script, commands, effects_by_command, loose_effects)
         self._relations.complete_all(text, commands, effects_by_command)
@@ -175,6 +181,16 @@ class ScriptClassifier:
             if code.language == "powershell" and code.is_known and code_effects:
                 _drop_read_encoding(owner_effects, code_effects)
             owner_effects += code_effects
+
+    def _classify_texts(self, command: Command, commands: Sequence[Command], effects: list[Effect]) -> list[Effect]:
+        """Return what the program text does that a command is given and that nothing else has read."""
+        if self._depth >= MAX_DEPTH or not (command.stdin or len(command.argv) > 1):
+            return []
+        for effect in effects:
+            if effect.what in RUNNING_EFFECTS:
+                call = Invocation(command, self._resolver, commands, self._classify_inner)
+                return classify_program_texts(call, effects)
+        return []
 
     def _classify_powershell(self, text: str) -> list[Effect]:
         """Classify text that begins like PowerShell by what it would do there."""
@@ -340,6 +356,7 @@ class ScriptClassifier:
         is_file = program is not None and program.text != code.text
         path = self._resolver.to_absolute(program.text, owner.cwd) if program and is_file else ""
         effects = self._classify_code(code.language, code.text, call, path)
+        effects += classify_by_words(code.language, code.text, call, effects)
         effects += find_inline_imports(code.language, code.text, load_text=self._files.load_text, call=call)
         if code.language == "python" and IMPORTS_VERDIKT.search(code.text):
             effects.append(call.make_effect("guard.forge"))

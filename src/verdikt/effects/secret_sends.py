@@ -37,6 +37,7 @@ UNLISTED_PREFIXES = ("net.send", "net.connect", "message.send", "net.fetch")
 _MAX_ENCODED = 12
 _MIN_ENCODED = 24
 _PRIVATE_KEY = compile_lazily(r"-----BEGIN [A-Z ]*PRIVATE KEY")
+_NAMED_SECRET = compile_lazily(r"\b[A-Z][A-Z0-9_]*(?:SECRET|TOKEN|PASSWORD|_KEY)[A-Z0-9_]*\s*[=:]\s*\S{6}")
 _KEY_NAME = compile_lazily(r"TOKEN|KEY|SECRET|PASSWORD|_PAT$")
 
 
@@ -94,7 +95,10 @@ def holds_encoded_secret(address: str) -> bool:
     words = [word for match in _ENCODED.findall(plain) for word in (match.strip("/"), *match.split("/"))]
     tokens = list(dict.fromkeys(word for word in words if len(word) >= _MIN_ENCODED))[:_MAX_ENCODED]
     texts = [plain, *map(decode_base64, tokens), *(text for token in tokens for text in decode_hidden_text(token))]
-    return any(redact_text(text)[1] or _PRIVATE_KEY.search(text) for text in texts)
+    # What is decoded and names a secret is one, however much of it is there.
+    return any(redact_text(text)[1] or _PRIVATE_KEY.search(text) for text in texts) or any(
+        map(_NAMED_SECRET.search, texts[1:])
+    )
 
 
 def _derive_remote_sends(effects: Effects, domains: Sequence[str], facts: Facts) -> Iterator[Effect]:
@@ -316,6 +320,8 @@ def _sets_variables(command: Command) -> bool:
 
 
 _BODY_OPTIONS = frozenset(("--body-file", "-F", "--notes-file", "--field", "--input", "--description-file"))
+_TEXT_OPTIONS = frozenset(("--body", "-b", "--title", "-t", "--notes", "-n", "--message", "-m", "--description", "-d"))
+_KEY_STORES = frozenset(("secret", "variable", "auth", "ssh-key", "gpg-key"))
 _ENVIRONMENT_OPTIONS = frozenset(("--env-file",))
 
 
@@ -331,6 +337,11 @@ def _list_attached_secrets(command: Command, resolver: TargetResolver) -> list[T
     if [word.text for word in command.argv[1:2]] == ["release"]:
         attached = [resolver.resolve_path(word, command.cwd) for word in command.argv[3:] if word.text[:1] != "-"]
         files += [target for target in attached if holds_secret(target, resolver.facts)]
+    # `gh secret set X --body …` puts a key where it belongs.
+    is_store = not _KEY_STORES.isdisjoint([word.text for word in command.argv[1:2]])
+    written = _iter_options(command, is_raw=True) if options is _BODY_OPTIONS and not is_store else ()
+    if any(option in _TEXT_OPTIONS and UNKNOWN in value for option, value in written):
+        files.append(Target("a key in the text", "other"))
     for option, value in _iter_options(command):
         variable = value.partition("=")[0]
         if option in ("-e", "--env") and options is _ENVIRONMENT_OPTIONS and SECRET_NAME.search(variable):
@@ -341,8 +352,9 @@ def _list_attached_secrets(command: Command, resolver: TargetResolver) -> list[T
     return files
 
 
-def _iter_options(command: Command) -> Iterator[tuple[str, str]]:
-    texts = [word.text for word in command.argv[1:]]
+def _iter_options(command: Command, *, is_raw: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield the options of a command with their values; as they were written, a secret is what redaction took out."""
+    texts = [word.raw if is_raw else word.text for word in command.argv[1:]]
     for index, text in enumerate(texts):
         name, equals, value = text.partition("=")
         if equals and name.startswith("-"):

@@ -178,11 +178,17 @@ class TargetResolver:
                 return Zone.GUARD
             if is_persistence(short):
                 return Zone.PERSIST
-            if is_secret(short):
+            if is_secret(short) or self._is_copied_secret(path.lower()):
                 return Zone.SECRET
         if inside or path == self._project_root:
             return Zone.PROJECT
         return self._find_outer_zone(path, short)
+
+    def _is_copied_secret(self, path: str) -> bool:
+        """Return whether the path is a secret of a home that lies elsewhere: `backup/.aws/credentials`."""
+        # What stands at the root of a project is its own: `.bundle/config`.
+        root = self._project_root.lower()
+        return path.endswith(_NESTED_SECRETS) and not (root and path.removeprefix(root) in _NESTED_SECRETS)
 
     def _find_outer_zone(self, path: str, short: str) -> Zone:
         """Return the zone of a path outside the project that no table lists; `short` has its home written as `~`."""
@@ -345,6 +351,12 @@ _HOOK_PATHS = _GlobTable(zone_tables.HOOK_GLOBS)
 _PERSISTENCE_PATHS = _GlobTable(zone_tables.PERSISTENCE_GLOBS)
 # In lower case: on some file systems `.SSH/ID_RSA` is the same file.
 _SECRET_PATHS = _GlobTable(zone_tables.SECRET_GLOBS.lower())
+_NESTED_SECRETS = tuple(
+    pattern[1:]
+    for pattern in zone_tables.SECRET_GLOBS.lower().split()
+    if pattern.startswith("~/.") and pattern.count("/") > 1 and not {"*", "?"} & set(pattern)
+)
+"""Secrets of a home that lie in a directory of their own: `/.kube/config`."""
 _SECRET_NAMES = _GlobTable(" ".join("/" + name for name in zone_tables.SECRET_NAME_GLOBS.lower().split()))
 
 

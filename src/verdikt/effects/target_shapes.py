@@ -10,12 +10,12 @@ from verdikt.effects.code.windows_paths import classify_deletes, classify_reads
 from verdikt.effects.environment_variables import classify_startup_file
 from verdikt.effects.word_kinds import get_written_text
 from verdikt.model.effect import Target, Zone
+from verdikt.shell.command import Word
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
     from verdikt.effects.program_record import EffectSpec
     from verdikt.model.effect import Effect
-    from verdikt.shell.command import Word
 
 Shape = Callable[["EffectSpec", "Sequence[Word]", "Invocation"], "Iterable[Effect]"]
 
@@ -87,6 +87,15 @@ def _has_changes(call: Invocation, target: Target, *, forced: bool) -> bool:
     return forced or not call.facts.path(target.path).only_untracked
 
 
+def _classify_committed_files(row: EffectSpec, words: Sequence[Word], call: Invocation) -> Iterator[Effect]:
+    """Yield an effect on secrets that a commit, a stash or the index holds: `git show HEAD~3:.env`."""
+    for word in words:
+        path = word.text.partition(":")[2]
+        target = call.resolve_path(Word(path, path)) if path else None
+        if target is not None and target.zone is Zone.SECRET:
+            yield call.make_effect(row.what, (target,), note=row.note)
+
+
 TARGET_SHAPES: dict[str, Shape] = {
     "address": _classify_addresses,
     "device": _classify_devices,
@@ -96,4 +105,5 @@ TARGET_SHAPES: dict[str, Shape] = {
     "changes": _classify_lost_changes,
     "served": _classify_served_directories,
     "startup_file": _classify_startup_files,
+    "committed_file": _classify_committed_files,
 }

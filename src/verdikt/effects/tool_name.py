@@ -46,8 +46,8 @@ _VERB_EFFECTS: tuple[tuple[str, frozenset[str]], ...] = (
         "mcp.write",
         word_set(
             "create update write edit set add insert put patch upsert modify rename move copy assign append save "
-            "import enable disable fork close open label commit replace attach link tag schedule grant transition "
-            "checkout stage stash switch restore resume pause"
+            "import enable disable invalidate fork close open label commit replace attach link tag schedule grant "
+            "transition checkout stage stash switch restore resume pause"
         ),
     ),
     (
@@ -98,6 +98,8 @@ _DEPLOY_VERBS = word_set("deploy release publish promote rollout redeploy")
 _ACTING_VERBS = _CHANGE_VERBS | _DEPLOY_VERBS | _MESSAGE_VERBS | {"move", "merge", "push"}
 _VERBS_AND_NOUNS = _MESSAGE_NOUNS | word_set("text post share release change set patch forward message")
 """Words that are the verb after a noun only at the end of a name: `roles_set`, but not `post_reactions`."""
+INFRASTRUCTURE_NOTE = "changes infrastructure"
+"""What the name of a service suggests, unless the arguments of its tool tell more."""
 _SHARED_BRANCHES = word_set("main master trunk production prod release stable develop")
 _BULK_WORDS = word_set("bulk batch many all everything mass")
 _PASSWORD_MANAGERS = word_set("1password onepassword bitwarden lastpass keepass dashlane keychain vault")
@@ -135,11 +137,17 @@ def list_names(action: Action) -> list[Action]:
         if isinstance(operation, str) and _OPERATION.fullmatch(operation)
     ]
     named = [call for call in named if infer_verb_effect(call.tool)]
-    is_silent = not infer_verb_effect(action.tool) and _GENERAL_WORDS.union(split_service_name(action.tool)) >= {*words}
+    is_silent = is_general_tool(action.tool)
     is_understood = 0 < len(named) == len(operations) and all(
         action.payload.get(key, "GET") in _READ_METHODS for key in _METHOD_KEYS
     )
     return named if is_silent and is_understood else [action, *named]
+
+
+def is_general_tool(tool: str) -> bool:
+    """Return whether the name of a tool says nothing of what it does, as that of `call_api` or `http_request`."""
+    words = split_tool_name(tool)
+    return not infer_verb_effect(tool) and _GENERAL_WORDS.union(split_service_name(tool)) >= {*words}
 
 
 # The names of a session's tools recur with every call.
@@ -231,7 +239,7 @@ def _match_verb(verb: str, nouns: set[str], service: Set[str]) -> Iterator[tuple
         (is_change and nouns & _ACCESS_NOUNS, "repo.admin", "changes who may do what"),
         (is_change and "release" in nouns, "repo.release", ""),
         (nouns & _BULK_WORDS and verb not in ("create", "add", "insert"), "db.write.live", "many at once"),
-        (service & _INFRASTRUCTURE_SERVICES, "cloud.write", "changes infrastructure"),
+        (service & _INFRASTRUCTURE_SERVICES, "cloud.write", INFRASTRUCTURE_NOTE),
     )
     yield from [(what, note) for matches, what, note in rows if matches][:1]
 

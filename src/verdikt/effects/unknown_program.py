@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from verdikt.effects.code import classify_code
@@ -17,10 +16,9 @@ from verdikt.effects.target import is_device
 from verdikt.effects.written_files import spell_unknown
 from verdikt.effects.zone_effects import is_foreign_secret
 from verdikt.knowledge import find_role, join_role
-from verdikt.model.effect import Certainty, EffectClass, Target
+from verdikt.model.effect import Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
-from verdikt.shell.possible_wrapper import find_named_program
 from verdikt.shell.redirection import STDIN_NAMES
 from verdikt.shell.text_filters import FILTERS
 
@@ -38,11 +36,7 @@ _SHELL_INIT = compile_lazily(
     rf"|{'|'.join(sorted(find_role('shell_initializer')))})\b"
 )
 _HIDDEN_TEMPORARY = compile_lazily(r"^(?:/tmp|/var/tmp|/dev/shm)/(?:[^/]+/)*\.[^/]+$|^/dev/shm/")
-_CODE_TEXT = compile_lazily(r"""[A-Za-z_.!?:]\s*\(?\s*\[?["'][^"']|\(\s*[A-Za-z][\w.:-]*\s+["']""")
-"""A call with a string, as most languages write one."""
-_COMMAND_OPTION = compile_lazily(r"(?:-c|--?(?:[a-z]+-)*(?:cmd|exec|command|shell|run))$")
 _LOADERS = ("source", ".")
-_ALARMING = ("code.remote", "net.send", "net.shell", "cred.send", "persist.", "guard.")
 _MINING_POOL = "stratum+"
 # The program is named after what it controls: `pumactl stop`, `mattermost-ctl stop`.
 _CONTROLLER_SUFFIX = "ctl"
@@ -65,7 +59,6 @@ def classify_unknown_program(call: Invocation) -> list[Effect]:
     """Return what the arguments of a program that no table lists say about it, besides `unknown.program`."""
     effects = [call.make_effect("unknown.program", (Target(call.name, "other"),))]
     effects += _classify_named_paths(call)
-    effects += _classify_program_text(call)
     texts = [word.text for word in call.command.argv[1:] if word.is_known]
     own_texts = [word.text for word in list_own_words(call) if word.is_known]
     if any(_MINING_POOL in text for text in texts):
@@ -80,28 +73,6 @@ def classify_unknown_program(call: Invocation) -> list[Effect]:
     elif call.name.endswith(_CONTROLLER_SUFFIX) and not _STOP_VERBS.isdisjoint(texts):
         effects.append(call.make_effect("sys.service.stop", (Target(call.name, "unit"),), possible=True))
     return effects
-
-
-def _classify_program_text(call: Invocation) -> Iterator[Effect]:
-    """Yield what may be lost or sent by the program text that an interpreter of no known language is given.
-
-    The calls that most languages share are looked for; as the language is unknown, what they do is only possible.
-    """
-    words = call.command.argv
-    texts = [word.text for word in words[1:] if _CODE_TEXT.search(word.text)]
-    if call.command.stdin and _CODE_TEXT.search(call.command.stdin):
-        texts.append(call.command.stdin)
-    # `--cmd 'rm -rf x'`: an option that is named for the command line in it; `tool 'rm -rf x'`: nothing else.
-    pairs = [word.text.partition("=")[::2] for word in words[1:]]
-    pairs += [(option.text, value.text) for option, value in pairwise(words)]
-    lines = [value for option, value in pairs if value and _COMMAND_OPTION.match(option)]
-    lines += [words[1].text] if len(words) == 2 and find_named_program(words[1].text.partition(" ")[0]) else []
-    effects = [effect for line in lines if " " in line for effect in call.classify_shell(line)]
-    for text in texts:
-        effects += classify_code("unknown", text, call)
-    for effect in effects:
-        if effect.cls is EffectClass.DESTRUCTIVE or effect.what.startswith(_ALARMING):
-            yield effect._replace(certainty=Certainty.POSSIBLE)
 
 
 def classify_offline_order(call: Invocation) -> list[Effect]:

@@ -95,7 +95,8 @@ PERSISTENCE_GLOBS = """
 
 # Files with keys, tokens, passwords, cookies, or the history of a shell, which often holds some.
 SECRET_GLOBS = """
-~/.ssh ~/.ssh/** ~/.aws ~/.aws/** ~/.gnupg ~/.gnupg/** ~/.kube ~/.kube/config ~/.kube/*config* ~/.docker/config.json
+~/.ssh ~/.ssh/** ~/.aws ~/.aws/** ~/.aws/credentials
+~/.gnupg ~/.gnupg/** ~/.kube ~/.kube/config ~/.kube/*config* ~/.docker/config.json
 ~/.azure ~/.azure/**
 ~/.config/gcloud ~/.config/gcloud/** ~/.config/gh/hosts.yml ~/.config/glab-cli/config.yml ~/.config/hub
 ~/.config/op/** ~/.config/rclone/rclone.conf
@@ -110,7 +111,7 @@ SECRET_GLOBS = """
 ~/.pgpass ~/.my.cnf ~/.mylogin.cnf ~/.dbshell ~/.s3cfg ~/.boto ~/.fly/config.yml ~/.oci/** ~/.databrickscfg
 ~/.snowflake/** ~/.snowsql/config ~/.pulumi/credentials.json
 ~/.huggingface/token ~/.cache/huggingface/token ~/.claude/.credentials.json ~/.codex/auth.json
-~/.gemini/oauth_creds.json ~/.kaggle/kaggle.json ~/.wrangler/config/**
+~/.gemini/oauth_creds.json ~/.*/mcp.json ~/.*/mcp_config.json ~/.kaggle/kaggle.json ~/.wrangler/config/**
 ~/.bash_history ~/.zsh_history ~/.history ~/.python_history ~/.node_repl_history ~/.psql_history ~/.mysql_history
 ~/.sqlite_history ~/.rediscli_history ~/.local/share/fish/fish_history
 ~/.bitcoin/** ~/.ethereum/** ~/.electrum/** ~/.config/solana/** ~/.config/solana/id.json ~/.mozilla/**
@@ -189,7 +190,7 @@ BUILD_NAME_PATTERN = compile_lazily(
 
 CACHE_DIRECTORY = compile_lazily(
     # By its name, below a directory that programs keep their things in: `~/.yarn/berry/cache`, `~/.npm/_cacache`.
-    r"/(?:\.[^/]+|Library)/(?:[^/]+/)*(?:[\w.-]*[-._])?(?:ca)?[Cc]aches?(?:/|$)|/\.cache/"
+    r"/(?:\.[^/]+|Library)/(?:[^/]+/)*(?:[\w.-]*[-._])?(?:ca)?[Cc]aches?(?:/|$)|/\.cache(?:/|$)"
     r"|/\.(?:[\w.-]+[-_.]|s?c)cache(?:/|$)"
     # What was downloaded is a cache of its source.
     r"|/\.cargo/(?:registry|git)|/go/pkg/mod|/\.pnpm-store|/\.local/share/pnpm/store|/\.m2/repository"

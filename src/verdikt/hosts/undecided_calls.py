@@ -1,6 +1,7 @@
 """Search of the log for the decision about a call, so that a call that ran without one is noticed."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from verdikt.hosts.host_decision import TEXT_MARK
@@ -9,10 +10,16 @@ from verdikt.model.action import Action, action_to_record
 from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.redaction import redact_action, redact_text
+from verdikt.model.verdict import VerdictKind
 
 # Only the end of a session is read, so that the cost does not grow with its length.
 RECENT_ENTRIES = 64
 ENTRIES_PER_CALL = 16
+
+RECENT_SECONDS = 30.0
+"""How long a decision counts for the next call that looks the same; a client asks its hook and calls at once."""
+
+_PASSING_WORDS = frozenset((VerdictKind.PASS.word, VerdictKind.WARN.word))
 
 _NOT_RUN_PREFIXES = ("<tool_use_error>", "PreToolUse:", TEXT_MARK)
 """How Claude Code begins the result of a call that it could not make, or that a hook refused."""
@@ -40,6 +47,38 @@ def find_decision(
         elif entry.kind is EntryKind.TOOL_CALL and _to_call_key(entry.body) == call_key:
             verdict = None  # that call has ended; this one is another with the same input
     return verdict if isinstance(verdict, Mapping) else None
+
+
+def find_unnamed_decision(action: Action, host: str, store: FileStore) -> tuple[str, str] | None:
+    """Return session and receipt of a decision by which a host has just let this call through, and none was matched to.
+
+    For a host that tells a server neither its session nor the call: what it decided on is known by place, tool and
+    input. Its asks are refusals.
+    """
+    key = _to_call_key(action_to_record(redact_action(action)[0]))
+    begin = store.clock.now() - RECENT_SECONDS
+    for session_id in _list_recent_sessions(store, begin):
+        receipts: list[str] = []
+        for entry in _read_recent_entries(store, session_id):
+            decided = entry.body["receipt"].get("action", {}) if entry.kind is EntryKind.DECISION else {}
+            if decided.get("host") == host and decided.get("cwd") == action.cwd and _to_call_key(decided) == key:
+                is_pass = entry.body["receipt"]["verdict"]["kind"] in _PASSING_WORDS
+                receipts += [entry.body["receipt_sha256"]] if is_pass and entry.timestamp_seconds >= begin else []
+            elif entry.kind is EntryKind.TOOL_CALL and _to_call_key(entry.body) == key:
+                receipts = receipts[1:]  # the end of the oldest of the calls that look the same
+            elif entry.kind is EntryKind.MCP and entry.body.get("receipt") in receipts:
+                receipts.remove(entry.body["receipt"])
+        if receipts:
+            return session_id, receipts[0]
+    return None
+
+
+def _list_recent_sessions(store: FileStore, begin: float) -> Iterator[str]:
+    """Yield the sessions that were written to since then."""
+    for file in store.reader.list_hot_files():
+        with suppress(FileNotFoundError):  # archived in between
+            if file.stat().st_mtime >= begin and (session_id := store.reader.find_session_id(file.stem)):
+                yield session_id
 
 
 def find_undecided_calls(calls: object, session_id: str, store: FileStore) -> list[str]:

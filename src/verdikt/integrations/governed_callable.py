@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import aclosing
 from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -127,68 +127,93 @@ class _GovernedCallable:
         call: Any = self.function if is_plain else type(self.function).__call__
         wrapper: Any
         if inspect.isasyncgenfunction(call):
-            wrapper = _to_function(self._iterate_async, "asyncgen")
+            wrapper = self._build_async_generator()
         elif inspect.isgeneratorfunction(call):
-            wrapper = _to_function(self._iterate, "generator")
+            wrapper = self._build_generator()
         elif inspect.iscoroutinefunction(call):
-            wrapper = _to_function(self._call_async, "coroutine")
+            wrapper = self._build_coroutine()
         else:
-            wrapper = _to_function(self._call, "function")
+            wrapper = self._build_function()
         update_wrapper(wrapper, self.function)
         wrapper.__signature__ = self.signature  # SDKs build the tool's schema from it
         return wrapper  # type: ignore[no-any-return]
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        ruling = self._decide(args, kwargs)
-        if not ruling.may_run:
-            return self._refuse(ruling)
-        with self.governor.report_errors(ruling.action):
-            result = self.function(*args, **kwargs)
-        if inspect.isawaitable(result):
-            return self._finish_awaitable(ruling.action, result)  # a plain function that returns a coroutine
-        self.governor.report(ruling.action, outcome_from_result(result))
-        return result
+    # Each returns a plain function: a bound method would not become a method again in a class.
 
-    async def _call_async(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        ruling = await self._decide_async(args, kwargs)
-        if not ruling.may_run:
-            return self._refuse(ruling)
-        return await self._finish_awaitable(ruling.action, self.function(*args, **kwargs))
+    def _build_function(self) -> Callable[..., Any]:
+        def run(*args: Any, **kwargs: Any) -> Any:
+            ruling = self._decide(args, kwargs)
+            if not ruling.may_run:
+                return self._refuse(ruling)
+            with self.governor.report_errors(ruling.action):
+                result = self.function(*args, **kwargs)
+            if inspect.isawaitable(result):
+                return self._finish_awaitable(ruling.action, result)  # a plain function that returns a coroutine
+            self.governor.report(ruling.action, outcome_from_result(result))
+            return result
+
+        return run
+
+    def _build_coroutine(self) -> Callable[..., Any]:
+        async def run_async(*args: Any, **kwargs: Any) -> Any:
+            ruling = await self._decide_async(args, kwargs)
+            if not ruling.may_run:
+                return self._refuse(ruling)
+            return await self._finish_awaitable(ruling.action, self.function(*args, **kwargs))
+
+        return run_async
+
+    def _build_generator(self) -> Callable[..., Any]:
+        def iterate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            # A generator runs when it is first asked for a value, so that is when it is decided.
+            ruling = self._decide(args, kwargs)
+            if not ruling.may_run:
+                yield self._refuse(ruling)
+                return
+            try:
+                result = yield from self.function(*args, **kwargs)
+            except BaseException as error:
+                self.governor.report(ruling.action, _build_iteration_outcome(error))
+                raise
+            self.governor.report(ruling.action, Outcome(success=True))
+            return result
+
+        return iterate
+
+    def _build_async_generator(self) -> Callable[..., Any]:
+        async def iterate_async(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+            ruling = await self._decide_async(args, kwargs)
+            if not ruling.may_run:
+                yield self._refuse(ruling)
+                return
+            values = self.function(*args, **kwargs)
+            try:
+                # Closed here: else what the generator does at its end would happen when the collector finds it.
+                async with aclosing(values):
+                    step = values.asend(None)
+                    while True:  # what `yield from` does in a plain generator
+                        value = await step
+                        try:
+                            sent = yield value
+                        except GeneratorExit:
+                            raise
+                        except BaseException as thrown:
+                            step = values.athrow(thrown)
+                        else:
+                            step = values.asend(sent)
+            except StopAsyncIteration:
+                await self.governor.areport(ruling.action, Outcome(success=True))
+            except BaseException as error:
+                self.governor.report(ruling.action, _build_iteration_outcome(error))
+                raise
+
+        return iterate_async
 
     async def _finish_awaitable(self, action: Action, pending: Awaitable[Any]) -> Any:
         with self.governor.report_errors(action):
             result = await pending
         await self.governor.areport(action, outcome_from_result(result))
         return result
-
-    def _iterate(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Generator[Any, Any, Any]:
-        # A generator runs when it is first asked for a value, so that is when it is decided.
-        ruling = self._decide(args, kwargs)
-        if not ruling.may_run:
-            yield self._refuse(ruling)
-            return
-        try:
-            result = yield from self.function(*args, **kwargs)
-        except BaseException as error:
-            self.governor.report(ruling.action, _build_iteration_outcome(error))
-            raise
-        self.governor.report(ruling.action, Outcome(success=True))
-        return result
-
-    async def _iterate_async(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> AsyncIterator[Any]:
-        ruling = await self._decide_async(args, kwargs)
-        if not ruling.may_run:
-            yield self._refuse(ruling)
-            return
-        try:
-            # Closed here: else what the generator does at its end would happen when the collector finds it.
-            async with aclosing(self.function(*args, **kwargs)) as values:
-                async for value in values:
-                    yield value
-        except BaseException as error:
-            self.governor.report(ruling.action, _build_iteration_outcome(error))
-            raise
-        await self.governor.areport(ruling.action, Outcome(success=True))
 
     def _decide(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ruling:
         action = self._build_action(args, kwargs)
@@ -222,35 +247,6 @@ class _GovernedCallable:
         if self.returns_refusal:
             return ruling.text
         raise ruling.build_error()
-
-
-def _to_function(method: Callable[..., Any], shape: str) -> Callable[..., Any]:
-    """Return a plain function of a shape that `inspect` recognizes; a bound method would not become a method again."""
-    if shape == "coroutine":
-
-        async def run_async(*args: Any, **kwargs: Any) -> Any:
-            return await method(args, kwargs)
-
-        return run_async
-    if shape == "generator":
-
-        def iterate(*args: Any, **kwargs: Any) -> Any:
-            return (yield from method(args, kwargs))
-
-        return iterate
-    if shape == "asyncgen":
-
-        async def iterate_async(*args: Any, **kwargs: Any) -> Any:
-            async with aclosing(method(args, kwargs)) as values:
-                async for value in values:
-                    yield value
-
-        return iterate_async
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        return method(args, kwargs)
-
-    return run
 
 
 def _get_name(function: Callable[..., Any]) -> str:

@@ -146,8 +146,7 @@ class _AgentGovernor:
             return agent
         copied = copy.copy(agent)
         self._wrapped[id(agent)] = (agent, copied)  # with the original, whose id must not be used again
-        copied.__class__ = _build_agent_class(type(agent))
-        copied._verdikt_governor = self
+        copied.__class__ = _build_agent_class(type(agent), self)
         copied.tools = [self.gate.wrap_tool(tool) for tool in agent.tools]
         copied.handoffs = [self._wrap_handoff(handoff) for handoff in agent.handoffs]
         return copied
@@ -171,7 +170,7 @@ class _AgentGovernor:
 
 
 class _CoverageHooks(_agents.RunHooks):  # type: ignore[misc, name-defined]
-    """Stops a run at a local tool that was never decided: one that was added after the agent was governed."""
+    """Stops a run at a local tool that was never decided: a computer, or a tool of an agent that nothing governs."""
 
     def __init__(self, gate: AgentToolGate, inner: Any) -> None:
         self.gate = gate
@@ -188,21 +187,28 @@ class _CoverageHooks(_agents.RunHooks):  # type: ignore[misc, name-defined]
     async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
         """Raise for a call without a decision."""
         call_id = str(getattr(context, "tool_call_id", "") or "")
-        if call_id not in self.gate.decided and not self.gate.gates_tool(tool):
+        if call_id not in self.gate.decided and not self.gate.gates_executor(tool):
             name = getattr(tool, "name", "")
             raise BlockedError(f"Blocked by policy (coverage): `{name}` is not governed. Instead: use governed(agent)")
         if self.inner is not None:
             await self.inner.on_tool_start(context, agent, tool)
 
 
-def _build_agent_class(cls: type) -> type:
-    """Return a subclass that also governs the tools that MCP servers list when the agent runs."""
+def _build_agent_class(cls: type, governor: _AgentGovernor) -> type:
+    """Return a subclass that governs the tools of each turn: those of MCP servers and those that were added later too.
 
-    async def get_mcp_tools(self: Any, run_context: Any) -> Any:
-        tools = await cls.get_mcp_tools(self, run_context)  # type: ignore[attr-defined]
-        return [self._verdikt_governor.gate.wrap_tool(tool) for tool in tools]
+    The governor belongs to the class, so that clones of the agent, which the SDK makes for a sandbox, have it as well.
+    """
+    wrap_tool = governor.gate.wrap_tool
 
-    return type(cls.__name__, (cls,), {"get_mcp_tools": get_mcp_tools, "__module__": cls.__module__})
+    async def get_all_tools(self: Any, run_context: Any) -> Any:
+        # In the agent's own lists as well: the SDK compares tools by identity.
+        for tools in (self.tools, getattr(self, "_sandbox_capability_tools", None) or []):
+            tools[:] = map(wrap_tool, tools)
+        return [wrap_tool(tool) for tool in await cls.get_all_tools(self, run_context)]  # type: ignore[attr-defined]
+
+    members = {"get_all_tools": get_all_tools, "_verdikt_governor": governor, "__module__": cls.__module__}
+    return type(cls.__name__, (cls,), members)
 
 
 def _find_governor(agent: Any) -> _AgentGovernor:

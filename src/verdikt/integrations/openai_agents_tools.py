@@ -6,6 +6,7 @@ the provider runs, only MCP servers ask here before a call.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import shlex
 from collections import OrderedDict
@@ -34,6 +35,9 @@ CHANNEL = "openai_agents.run_state"
 # `needs_approval` gets no session, and tracing may be off, so the session travels in a variable of our own.
 _SESSION_ID: ContextVar[str] = ContextVar("verdikt_session_id", default="")
 
+_GATE_ATTRIBUTE = "_verdikt_gate"
+"""Where a tool holds the gate that decides its calls."""
+
 _SHELL_KIND = ToolKind(ActionKind.BASH)
 
 _MAX_RULINGS = 4096
@@ -59,11 +63,10 @@ class AgentToolGate:
         self.attended = attended
         self.decided: OrderedDict[str, Ruling] = OrderedDict()
         self._lock = Lock()
-        self._gated_tools: dict[int, Any] = {}
 
-    def gates_tool(self, tool: Any) -> bool:
+    def gates_executor(self, tool: Any) -> bool:
         """Return whether a tool decides its calls in its own executor, after the SDK has announced them."""
-        return id(tool) in self._gated_tools
+        return self._gates(tool) and not isinstance(tool, _agents.FunctionTool)
 
     def get_session_id(self) -> str:
         """Return the session of the current run."""
@@ -71,11 +74,13 @@ class AgentToolGate:
 
     def wrap_tool(self, tool: Any) -> Any:
         """Return a tool that is decided before it runs; tools that the provider runs are returned as they are."""
+        if self._gates(tool):
+            return tool
         if isinstance(tool, _agents.FunctionTool):
-            return self._wrap_function(tool)
-        if isinstance(tool, _agents.HostedMCPTool):
-            return self._wrap_hosted_server(tool)
-        if isinstance(tool, _agents.ShellTool | _agents.LocalShellTool):
+            gated = self._wrap_function(tool)
+        elif isinstance(tool, _agents.HostedMCPTool):
+            gated = self._wrap_hosted_server(tool)
+        elif isinstance(tool, _agents.ShellTool | _agents.LocalShellTool):
             gated = self._wrap_shell(tool)
         elif isinstance(tool, _agents.ApplyPatchTool):
             gated = self._wrap_patch(tool)
@@ -83,8 +88,12 @@ class AgentToolGate:
             gated = self._wrap_custom(tool)
         else:
             return tool
-        self._gated_tools[id(gated)] = gated  # held, so that its id is not used again
+        if gated is not tool:
+            setattr(gated, _GATE_ATTRIBUTE, self)
         return gated
+
+    def _gates(self, tool: Any) -> bool:
+        return getattr(tool, _GATE_ATTRIBUTE, None) is self
 
     async def decide(self, tool: str, arguments: object, call_id: str) -> Ruling:
         """Decide a call, and remember the ruling for the second place at which the SDK asks about it."""
@@ -134,7 +143,7 @@ class AgentToolGate:
             # The only way to append to a result is to replace it.
             return output.reject_content(f"{data.output}\n\n{notes}") if notes else output.allow()
 
-        return dataclasses.replace(
+        return _copy_tool(
             tool,
             needs_approval=self._build_approval(tool, lambda arguments: arguments),
             tool_input_guardrails=[
@@ -158,13 +167,13 @@ class AgentToolGate:
 
         self.governor.kinds.setdefault(tool.name, _SHELL_KIND)
         if isinstance(tool, _agents.LocalShellTool):
-            return dataclasses.replace(tool, executor=run)  # it cannot pause, so an ask is refused
+            return _copy_tool(tool, executor=run)  # it cannot pause, so an ask is refused
         needs_approval = self._build_approval(tool, lambda action: {"command": _read_commands(action)})
-        return dataclasses.replace(tool, executor=run, needs_approval=needs_approval)
+        return _copy_tool(tool, executor=run, needs_approval=needs_approval)
 
     def _wrap_patch(self, tool: Any) -> Any:
         """Return a patch tool whose editor decides. An editor is not told the call, so an ask cannot wait: a block."""
-        return dataclasses.replace(tool, editor=_GovernedEditor(tool.editor, self, tool.name))
+        return _copy_tool(tool, editor=_GovernedEditor(tool.editor, self, tool.name))
 
     def _wrap_custom(self, tool: Any) -> Any:
         async def run(context: Any, text: str) -> Any:
@@ -174,7 +183,7 @@ class AgentToolGate:
             )
 
         needs_approval = self._build_approval(tool, lambda text: {"input": text})
-        return dataclasses.replace(tool, on_invoke_tool=run, needs_approval=needs_approval)
+        return _copy_tool(tool, on_invoke_tool=run, runtime_needs_approval=lambda: needs_approval)
 
     def build_hosted_action(self, call: Any, session_id: str = "") -> Action:
         """Return a call of an MCP server that the provider makes as an action; `call` is its request or its result."""
@@ -210,17 +219,19 @@ class AgentToolGate:
             return {"approve": True} if ruling.may_run else {"approve": False, "reason": ruling.text}
 
         config = tool.tool_config if setting != "never" else {**tool.tool_config, "require_approval": "always"}
-        return dataclasses.replace(tool, tool_config=config, on_approval_request=answer)
+        return _copy_tool(tool, tool_config=config, on_approval_request=answer)
 
     def _build_approval(self, tool: Any, read_arguments: Callable[[Any], Any]) -> Callable[..., Awaitable[bool]]:
         """Return what the SDK asks whether a call waits for a person: first ours, then the tool's own setting."""
+        # A custom tool may adapt its setting: that of a sandbox takes operations of a patch, where the SDK has a text.
+        setting = getattr(tool, "runtime_needs_approval", lambda: tool.needs_approval)
 
         async def needs_approval(context: Any, given: Any, call_id: str) -> bool:
             ruling = await self.decide(tool.name, read_arguments(given), call_id)
             # What is blocked must not reach a person: it is refused with its reason when it would run.
             if ruling.needs_answer or not ruling.may_run:
                 return ruling.needs_answer
-            return await _evaluate_setting(tool.needs_approval, context, given, call_id)
+            return await _evaluate_setting(setting(), context, given, call_id)
 
         return needs_approval
 
@@ -281,6 +292,14 @@ class _GovernedEditor:
 def read_field(item: Any, name: str) -> Any:
     """Return a field of an item of the SDK, which is an object or a mapping."""
     return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+
+
+def _copy_tool(tool: Any, **changes: Any) -> Any:
+    """Return a copy with other fields; tools of a sandbox have constructors of their own, so `replace` cannot do it."""
+    copied = copy.copy(tool)
+    for name, value in changes.items():
+        setattr(copied, name, value)
+    return copied
 
 
 async def _evaluate_setting(setting: Any, *arguments: Any) -> bool:

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 class GroupCommit:
     """The writes that each thread has made and not synced yet, while it collects a batch."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, starts_writeback: bool = True) -> None:
+        """Collect writes; without `starts_writeback`, for a thread that syncs at once what it has collected."""
         self._thread_state = threading.local()
+        self._starts_writeback = starts_writeback
 
     def begin_batch(self) -> None:
         """Collect this thread's writes from now on, instead of waiting for the disk after each."""
@@ -30,7 +32,8 @@ class GroupCommit:
         writes = getattr(self._thread_state, "written", None)
         if writes is None:
             return False
-        # The disk starts working while the thread decides the next calls of its batch.
-        log.start_writeback()
+        if self._starts_writeback:
+            # The disk starts working while the thread decides the next calls of its batch.
+            log.start_writeback()
         writes.append((log, write_count))
         return True

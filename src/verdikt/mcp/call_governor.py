@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import VerdiktError
 from verdikt.hosts.host_decision import HostDecision
-from verdikt.hosts.undecided_calls import find_decision
+from verdikt.hosts.undecided_calls import find_decision, find_unnamed_decision
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.group_commit import GroupCommit
 from verdikt.ledger.log_file import LogFile
 from verdikt.ledger.projections import load_projections
-from verdikt.mcp.host_link import is_attended, read_host_link
+from verdikt.mcp.host_link import find_unnamed_host, is_attended, read_host_link
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.effect import EffectClass
 from verdikt.model.entry import EntryKind
@@ -75,7 +75,8 @@ class CallGovernor:
         self.cwd = cwd
         self.clock = clock or SystemClock()
         self._env = env
-        self._group_commit = GroupCommit()
+        # A decision is synced at once, by another thread where the call reads: a hint to the system would cost time.
+        self._group_commit = GroupCommit(starts_writeback=False)
         home = get_data_directory(env)
         self.store = FileStore(home, self.clock, load_projections(), group_commit=self._group_commit)
         self._loading = threading.Lock()
@@ -123,7 +124,6 @@ class CallGovernor:
         try:
             governance = self._load_governance()
             if self._is_covered(action, governance):
-                self.record_event(action.session_id, "covered", tool=action.tool, call_id=action.call_id)
                 return CallDecision(decision=HostDecision(), is_covered=True)
             # Only a host that says so runs without a person; where it is not known, the policy's posture decides.
             posture = None if is_attended(self._env) else Posture.AUTONOMOUS
@@ -216,15 +216,24 @@ class CallGovernor:
             record_crash(self.data_directory, f"mcp.{event}", error)
 
     def _is_covered(self, action: Action, governance: Governance) -> bool:
-        """Whether the host's own hook let this very call through and still waits for its outcome."""
+        """Whether the host's own hook let this very call through and still waits for its outcome; if so, record it."""
         is_linked = action.session_id != self.session_id and not action.call_id.startswith(OWN_CALL_PREFIX)
-        if not is_linked or not governance.store.reader.has_session(action.session_id):
+        if not is_linked:
+            host = find_unnamed_host(self._env)
+            match = find_unnamed_decision(action, host, governance.store) if host else None
+            if match is not None:
+                self.record_event(match[0], "covered", tool=action.tool, receipt=match[1])
+            return match is not None
+        if not governance.store.reader.has_session(action.session_id):
             return False
         # What the relay itself has decided on this call covers nothing: its own ask, repeated, would be a yes.
         verdict = find_decision(action, governance.store, call_id=action.call_id, other_than=HOST)
         # An ask reaches us only after the person said yes: the host itself asked. In a posture without a person the log
         # would have a block.
-        return verdict is not None and verdict.get("kind") != VerdictKind.BLOCK.word
+        if verdict is None or verdict.get("kind") == VerdictKind.BLOCK.word:
+            return False
+        self.record_event(action.session_id, "covered", tool=action.tool, call_id=action.call_id)
+        return True
 
     def warm_up(self) -> None:
         """Load the policy before the first call needs it; one that cannot be loaded is reported by that call."""

@@ -11,6 +11,7 @@ from verdikt.errors import ServiceError
 from verdikt.ledger.chain_verifier import verify_chain
 from verdikt.model.entry import unseal_line
 from verdikt.serve.approval_api import APPROVAL_ROUTES
+from verdikt.serve.entry_search import parse_cursor
 from verdikt.serve.exports import EXPORT_ROUTES
 from verdikt.serve.feed import FEED_ROUTE
 from verdikt.serve.fleet_api import FLEET_ROUTES
@@ -173,8 +174,18 @@ def list_entries(call: ApiCall) -> Any:
 
 
 def list_events(call: ApiCall) -> Any:
-    """Return what was done to this service."""
-    return {"events": call.service.people.list_events(call.organisation)}
+    """Return a page of what was done to this service, newest first."""
+    limit = call.read_number("limit", 200, MAX_PAGE)
+    cursor = call.query.get("cursor", "")
+    before = parse_cursor(cursor, parts=1)[0] if cursor else None
+    events = call.service.people.list_events(call.organisation, limit, before)
+    return {"events": events, "cursor": str(events[-1]["n"]) if len(events) == limit else ""}
+
+
+def verify_events(call: ApiCall) -> Any:
+    """Verify the chain of the service's own record, which has the rows of all organisations."""
+    broken = call.service.people.find_broken_event()
+    return {"intact": broken is None, "broken": broken}
 
 
 def read_openapi(_: ApiCall) -> Any:
@@ -226,7 +237,8 @@ ROUTES: tuple[ApiRoute, ...] = (
     ApiRoute("GET", "/v1/entries/{chain}/{seq}", read_entry, READERS, "one entry with its line"),
     ApiRoute("GET", "/v1/entries/{chain}/{seq}/replay", replay_entry, READERS, "replay an entry's decision"),
     *EXPORT_ROUTES,
-    ApiRoute("GET", "/v1/events", list_events, AUDITORS, "what was done to this service", scope="export"),
+    ApiRoute("GET", "/v1/events", list_events, AUDITORS, "what was done to this service", _PAGE, scope="export"),
+    ApiRoute("GET", "/v1/events/verification", verify_events, AUDITORS, "verify that record's chain", scope="export"),
     ApiRoute("GET", "/v1/openapi.json", read_openapi, ANYBODY, "this description"),
     ApiRoute("GET", "/metrics", read_metrics, ANYBODY, "counters for Prometheus"),
     ApiRoute("GET", "/healthz", read_health, ANYBODY, "the process answers"),

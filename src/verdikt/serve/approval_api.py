@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from verdikt.serve.machine_api import MachineApi
     from verdikt.serve.machines import EnrolledMachine
 
-MAX_PAGE = 200
+MAX_PAGE = 1000
 MAX_ASKED = 200
 MAX_WAIT_SECONDS = 30
 _DAY_SECONDS = 86_400
@@ -40,18 +40,17 @@ def list_approvals(call: ApiCall) -> Any:
     call.service.approvals.expire(int(call.now))
     limit = call.read_number("limit", 50, MAX_PAGE)
     cursor = call.query.get("cursor", "")
-    cursor_parts = parse_cursor(cursor, parts=2) if cursor else None
     approvals = call.service.approvals.list_approvals(
         call.signed_in,
         history=state == "history",
         text=call.query.get("q", "")[:200],
-        cursor=(cursor_parts[0], cursor_parts[1]) if cursor_parts else None,
+        after=parse_cursor(cursor, parts=3) if cursor else (),
         limit=limit,
     )
-    last = approvals[-1] if state == "history" and len(approvals) == limit else None
+    last = approvals[-1] if len(approvals) == limit else None
     return {
         "approvals": approvals,
-        "cursor": f"{last['asked']}.{last['id']}" if last else "",
+        "cursor": f"{last['risk']}.{last['asked']}.{last['id']}" if last else "",
         "now": int(call.now),
     }
 

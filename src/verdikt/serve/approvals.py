@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, func, insert, or_, select, update
+from sqlalchemy import and_, func, insert, or_, select, tuple_, update
 
 from verdikt.errors import WireError
 from verdikt.model.approval import ApprovalState
@@ -42,7 +42,7 @@ from verdikt.team.approval_wire import (
 from verdikt.team.search_query import escape_like
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, RowMapping
+    from sqlalchemy import Column, Connection, RowMapping
 
     from verdikt.serve.database import Database
     from verdikt.serve.machines import EnrolledMachine
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from verdikt.serve.security_keys import SecurityKeys
     from verdikt.serve.service_key import ServiceKey
 
-MAX_WAITING = 2000
+MAX_WAITING = 500
 """Most requests of one machine that are taken while others wait: a machine cannot fill the page of everybody."""
 
 MAX_REASON_CHARS = 300
@@ -195,19 +195,26 @@ class Approvals:
     # People
 
     def list_approvals(
-        self, person: Person, *, history: bool, text: str = "", cursor: tuple[int, int] | None = None, limit: int = 50
+        self, person: Person, *, history: bool, text: str = "", after: Sequence[int] = (), limit: int = 50
     ) -> list[dict[str, Any]]:
-        """Return requests that wait, the most urgent first, or those that have ended, the newest first."""
+        """Return requests that wait, the most urgent first, or those that have ended, the newest first.
+
+        `after` is risk, time and number of the last one of the page before.
+        """
         table = schema.approval
         waits = table.c.state == ApprovalState.WAITING
-        query = _select_visible(person).where(~waits if history else waits)
+        # Without the scripts that calls rest on, which only one that is opened shows.
+        columns = [column for column in table.c if column.name != "texts"]
+        query = _select_visible(person, columns).where(~waits if history else waits)
         if text:
             pattern = f"%{escape_like(text)}%"
             fields = (table.c.summary, table.c.rule, table.c.session, table.c.request, schema.machine.c.name)
             query = query.where(or_(*(field.ilike(pattern, escape="\\") for field in fields)))
-        if cursor is not None:
-            asked, id = cursor
-            query = query.where(or_(table.c.asked < asked, and_(table.c.asked == asked, table.c.id < id)))
+        time = tuple_(table.c.asked, table.c.id)
+        if after:
+            risk, *last = after
+            is_less_urgent = or_(table.c.risk < risk, and_(table.c.risk == risk, time > tuple_(*last)))
+            query = query.where(time < tuple_(*last) if history else is_less_urgent)
         newest_first = (table.c.asked.desc(), table.c.id.desc())
         order = newest_first if history else (table.c.risk.desc(), table.c.asked, table.c.id)
         with self._database.begin_read_of(person.organisation) as connection:
@@ -327,20 +334,14 @@ def _hash_shape(request: ApprovalRequest) -> str:
     return hash_canonical([request.document["action"].get("tool"), names, request.rule])[:32]
 
 
-def _select_with_machine() -> Any:
-    table, machines = schema.approval, schema.machine
-    return select(table, machines.c.name.label("machine_name"), machines.c.person.label("owner")).join(
-        machines, machines.c.id == table.c.machine
-    )
-
-
-def _select_visible(person: Person) -> Any:
+def _select_visible(person: Person, columns: Iterable[Column[Any]] = schema.approval.c) -> Any:
     """Return a query for the requests that a person may see: their own, those they can answer, those of their team.
 
     Auditors, authors and admins see all of the organisation.
     """
     table, machines = schema.approval, schema.machine
-    query = _select_with_machine().where(table.c.organisation == person.organisation)
+    query = select(*columns, machines.c.name.label("machine_name"), machines.c.person.label("owner"))
+    query = query.join(machines, machines.c.id == table.c.machine).where(table.c.organisation == person.organisation)
     if person.roles & SEE_ALL:
         return query
     visible = [machines.c.person == person.id]

@@ -28,6 +28,7 @@ LINK_SECONDS = 600
 COOKIE_SECONDS = 12 * 3600
 _MICROSECONDS = 1_000_000
 _GENESIS = "0" * 64
+_EVENT_PAGE = 2000
 
 
 class Person(NamedTuple):
@@ -150,12 +151,34 @@ class People:
         with self._database.begin_write() as connection:
             append_event(connection, organisation, actor=actor, verb=verb, subject=subject, now=now)
 
-    def list_events(self, organisation: int, limit: int = 200) -> list[dict[str, object]]:
-        """Return the newest rows of the service's own record."""
+    def list_events(self, organisation: int, limit: int = 200, before: int | None = None) -> list[dict[str, object]]:
+        """Return the newest rows of the service's own record, or the newest before one of them."""
         table = schema.audit_event
         query = select(table).where(table.c.organisation == organisation).order_by(table.c.n.desc()).limit(limit)
+        if before is not None:
+            query = query.where(table.c.n < before)
         with self._database.begin_read_of(organisation) as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
+
+    def find_broken_event(self) -> int | None:
+        """Return the first row of the service's own record that is not as it was written, or does not follow.
+
+        The rows of all organisations are one chain. Rows that were removed from its end do not show.
+        """
+        table = schema.audit_event
+        last, prev = 0, _GENESIS
+        while True:
+            # A transaction per page: the record may be long, and nothing waits for this.
+            with self._database.begin_read() as connection:
+                query = select(table).where(table.c.n > last).order_by(table.c.n).limit(_EVENT_PAGE)
+                rows = connection.execute(query).mappings().all()
+            for row in rows:
+                content = {name: value for name, value in row.items() if name not in ("n", "hash")}
+                if row["prev"] != prev or row["hash"] != hash_canonical(content):
+                    return int(row["n"])
+                last, prev = row["n"], row["hash"]
+            if len(rows) < _EVENT_PAGE:
+                return None
 
 
 def append_event(connection: Connection, organisation: int, *, actor: str, verb: str, subject: str, now: float) -> None:

@@ -26,7 +26,14 @@ _SHELL_CALL = compile_lazily(
 _SHELL_CALL_PATTERNS: dict[str, re.Pattern[str]] = {
     "m4": compile_lazily(r"\be?syscmd\(\s*`(?P<text>[^']*)'"),
     "osascript": compile_lazily(r'do shell script\s+"(?P<text>(?:[^"\\]|\\.)*)"'),
-    **dict.fromkeys(("expect", "tcl"), compile_lazily(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?P<text>[^\n;\]]+)")),
+    # What is sent to a spawned `ssh` or shell is typed there.
+    **dict.fromkeys(
+        ("expect", "tcl"),
+        compile_lazily(
+            r"\b(?:(?:spawn|exec|system)\s+(?:-\w+\s+)*|(?P<sent>send\s+(?:--\s+)?\"))"
+            r"(?P<text>(?(sent)[^\"\\\n]+|[^\n;\]]+))"
+        ),
+    ),
     "scala": compile_lazily(r"""(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*)(?P=quote)\.!{1,2}"""),
     "groovy": compile_lazily(r"""(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*)(?P=quote)\.execute\("""),
     **dict.fromkeys(("elisp", "vim", "gnuplot", "octave", "erlang", "haskell", "scheme", "bpftrace"), _SHELL_CALL),

@@ -102,6 +102,8 @@ def parse_batch(data: bytes, load: Callable[[bytes], Any] | None = None) -> list
             received[-1] = replace(received[-1], index=_parse_index(line, number))
         else:
             received.append(parse_line(line, number, load))
+    if len(received) > MAX_BATCH_ENTRIES:
+        raise WireError(f"expected at most {MAX_BATCH_ENTRIES} entries, found {len(received)}")
     return list(build_stretches(received))
 
 

@@ -12,6 +12,7 @@ from agents import (
     CustomTool,
     HostedMCPTool,
     LocalShellTool,
+    RunConfig,
     Runner,
     RunState,
     ShellTool,
@@ -20,6 +21,8 @@ from agents import (
     tool_input_guardrail,
 )
 from agents.mcp import MCPServer
+from agents.sandbox import Manifest, SandboxAgent, SandboxRunConfig
+from agents.sandbox.sandboxes.unix_local import UnixLocalSandboxClient
 from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
 from mcp.types import CallToolResult, TextContent, Tool
 from openai.types.responses import ResponseApplyPatchToolCall, ResponseCustomToolCall, ResponseFunctionShellToolCall
@@ -52,6 +55,12 @@ def build_call(call_id: str, name: str, arguments: dict[str, Any]) -> Any:
     if name == "custom":
         fields = {"id": call_id, "call_id": call_id, "type": "custom_tool_call", "name": "sh"}
         return ResponseCustomToolCall.model_validate(fields | {"input": arguments["command"]})
+    if name == "sandbox_patch":
+        text = f"*** Begin Patch\n*** Add File: {arguments['command']}\n+text\n*** End Patch"
+        fields = {"id": call_id, "call_id": call_id, "type": "custom_tool_call", "name": "apply_patch"}
+        return ResponseCustomToolCall.model_validate(fields | {"input": text})
+    if name == "exec_command":
+        return function_call(name, {"cmd": arguments["command"]}, call_id=call_id)
     if name == "hosted":
         fields = {"id": call_id, "type": "mcp_approval_request", "server_label": "remote", "name": "sh"}
         return McpApprovalRequest.model_validate(fields | {"arguments": json.dumps(arguments)})
@@ -163,22 +172,12 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
         """Do something."""
         return scenario.run_command(f"mystery {text}")
 
-    @function_tool
-    def late(command: str) -> str:
-        """Run a command."""
-        return scenario.run_command(command)
-
     def respond(call: Any) -> list[Any]:
         items = call.input if isinstance(call.input, list) else [{"role": "user", "content": call.input}]
         observation.texts.extend(str(item["content"]) for item in items if item.get("role") == "user")
         step = scenario.steps[observation.turns]
         observation.turns += 1
         return play_provider(scenario, observation, items, step) if is_hosted else build_output(step)
-
-    def execute(request: Any) -> str:
-        action = request.data.action
-        commands = getattr(action, "commands", None) or [" ".join(action.command)]
-        return "\n".join(map(scenario.run_command, commands))
 
     async def run_custom(context: Any, text: str) -> str:
         return scenario.run_command(text)
@@ -188,9 +187,9 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
     tools: list[Any] = [sh, mystery]
     options: dict[str, Any] = {}
     if scenario.setup == "shell":
-        tools = [ShellTool(executor=execute)]
+        tools = [ShellTool(executor=build_executor(scenario))]
     elif scenario.setup == "local shell":
-        tools = [LocalShellTool(executor=execute)]
+        tools = [LocalShellTool(executor=build_executor(scenario))]
     elif is_hosted:
         tools = [HostedMCPTool(build_server_settings(scenario), answer_in_line(scenario) if scenario.inline else None)]
     elif scenario.setup == "custom":
@@ -211,19 +210,48 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
         tools = []
     if scenario.rewrite:
         tools = [dataclasses.replace(sh, tool_input_guardrails=[rewrite])]
+    cls = Agent
+    if scenario.setup == "sandbox":
+        cls, tools, options = SandboxAgent, [], {"default_manifest": Manifest(root=str(scenario.place))}
     agent = governed(
-        Agent(name="ops", model=model, tools=tools, **options),
+        cls(name="ops", model=model, tools=tools, **options),
         scenario.open_governance(),
-        kinds=scenario.kinds | {"mcp__remote__sh": "bash"},
+        kinds=scenario.kinds | {"mcp__remote__sh": "bash", "exec_command": "bash", "late": "bash"},
         session_id=scenario.session,
         attended=scenario.attended,
     )
     agent._verdikt_governor.governor.max_refusals = 2
+    return change_agent(scenario, agent, model)
+
+
+def change_agent(scenario: Scenario, agent: Any, model: Any) -> Any:
+    """Return a governed agent with what a program adds to it later."""
+
+    @function_tool
+    def late(command: str) -> str:
+        """Run a command."""
+        return scenario.run_command(command)
+
+    if scenario.setup == "clone":
+        return agent.clone(tools=[*agent.tools, late])
     if scenario.setup == "late tool":
         agent.tools.append(late)
-    if scenario.setup == "late shell":
-        agent.tools.append(ShellTool(executor=execute))
+    elif scenario.setup == "late shell":
+        agent.tools.append(ShellTool(executor=build_executor(scenario)))
+    elif scenario.setup == "late handoff":
+        agent.handoffs.append(Agent(name="second", model=model, tools=[late]))
     return agent
+
+
+def build_executor(scenario: Scenario) -> Any:
+    """Return the executor of a shell tool."""
+
+    def execute(request: Any) -> str:
+        action = request.data.action
+        commands = getattr(action, "commands", None) or [" ".join(action.command)]
+        return "\n".join(map(scenario.run_command, commands))
+
+    return execute
 
 
 def build_server_settings(scenario: Scenario) -> Any:
@@ -267,15 +295,18 @@ async def play(scenario: Scenario, observation: Observation) -> None:
     """Run or resume the agent."""
     agent = build_agent(scenario, observation)
     value = scenario.prompt if scenario.answers is None else await resume(scenario, agent)
+    options: Any = {}
+    if scenario.setup == "sandbox":
+        options["run_config"] = RunConfig(sandbox=SandboxRunConfig(client=UnixLocalSandboxClient()))
     if scenario.mode == "async":
-        result = await run_governed(agent, value, session_id=scenario.session)
+        result = await run_governed(agent, value, session_id=scenario.session, **options)
     elif scenario.mode == "stream":
         with use_session(scenario.session):
-            result = Runner.run_streamed(agent, value)
+            result = Runner.run_streamed(agent, value, **options)
             async for _ in result.stream_events():
                 pass
     else:
-        result = await asyncio.to_thread(run_sync, agent, value, scenario)
+        result = await asyncio.to_thread(run_sync, agent, value, scenario, options)
     observation.final = str(result.final_output or "")
     observation.pending = [get_call_id(item) for item in result.interruptions]
     if result.interruptions:
@@ -286,12 +317,12 @@ async def play(scenario: Scenario, observation: Observation) -> None:
             observation.seen[item.get("call_id", "")] = output if isinstance(output, str) else json.dumps(output)
 
 
-def run_sync(agent: Any, value: Any, scenario: Scenario) -> Any:
+def run_sync(agent: Any, value: Any, scenario: Scenario, options: Any) -> Any:
     """Run the agent without an event loop of our own."""
-    if scenario.setup or scenario.answers is not None:
-        return asyncio.run(run_governed(agent, value, session_id=scenario.session))
+    if scenario.answers is not None or scenario.setup.startswith("hosted"):
+        return asyncio.run(run_governed(agent, value, session_id=scenario.session, **options))
     with use_session(scenario.session):
-        return Runner.run_sync(agent, value)
+        return Runner.run_sync(agent, value, **options)
 
 
 if __name__ == "__main__":

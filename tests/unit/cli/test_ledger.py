@@ -20,7 +20,7 @@ from tests.fakes import FakeClock
 from verdikt.cli import root
 from verdikt.ledger.files import FileStore
 from verdikt.model.canonical_json import encode_canonical, sha256_hex
-from verdikt.model.entry import SEAL_FIELDS
+from verdikt.model.entry import SEAL_FIELDS, EntryKind, build_entry
 
 Run = Callable[..., Result]
 
@@ -140,6 +140,45 @@ def test_verify_with_exported_checkpoint_finds_truncation(run: Run, home: Path, 
     result = run("ledger", "verify", "--witness", str(next(elsewhere.iterdir())))
     assert result.exit_code == 1
     assert "missing at s1 entry 1" in result.output
+
+
+def test_verify_of_exported_lines_says_which_stretches_they_are(run: Run, tmp_path: Path) -> None:
+    """In any order, and with those left out that a search did not find; the log of this machine is not looked at."""
+    exported = tmp_path / "export.jsonl"
+    run("ledger", "export", "--output", str(exported))
+    lines = exported.read_bytes().splitlines(keepends=True)
+
+    def verify(*lines: bytes) -> Result:
+        exported.write_bytes(b"".join(lines))
+        return run("ledger", "verify", "--file", str(exported), "--home", str(tmp_path / "nowhere"))
+
+    whole = verify(*reversed(lines))
+    assert whole.exit_code == 0
+    assert "s1: entries 1–3" in whole.output
+    (gone,) = (line for line in lines if b'"seq":2,"session":"s1"' in line)
+    partly = verify(*(line for line in lines if line != gone))
+    assert (partly.exit_code, "s1: entry 1," in partly.output, "s1: entry 3," in partly.output) == (0, True, True)
+    assert verify().exit_code == 3
+    assert run("ledger", "verify", "--file", str(exported), "--all").exit_code == 2
+
+
+def test_verify_of_exported_lines_finds_what_was_changed(run: Run, home: Path, tmp_path: Path) -> None:
+    """A line with another hash by itself; one that was hashed again by what a checkpoint has seen."""
+    elsewhere, exported = tmp_path / "elsewhere", tmp_path / "export.jsonl"
+    run("ledger", "checkpoint", "--export", str(elsewhere))
+    run("ledger", "export", "--session", "s1", "--output", str(exported))
+    lines = exported.read_bytes().splitlines(keepends=True)
+    exported.write_bytes(lines[0] + lines[1].replace(b"fs_delete", b"fs_copies") + b'{"v":2}\n')
+    edited = run("ledger", "verify", "--file", str(exported))
+    assert (edited.exit_code, "line 2: " in edited.output, "line 3: " in edited.output) == (1, True, True)
+
+    last = json.loads(lines[-1])
+    fields = {"seq": last["seq"], "ts": last["ts"], "session": "s1", "prev": last["prev"], "kid": last["kid"]}
+    _, forged = build_entry(**fields, kind=EntryKind.TOOL_CALL, body={})
+    exported.write_bytes(b"".join([*lines[:-1], forged]))
+    assert run("ledger", "verify", "--file", str(exported)).exit_code == 0
+    report = json.loads(run("ledger", "verify", "--file", str(exported), "--witness", str(elsewhere), "--json").output)
+    assert [(fault["kind"], fault["seq"]) for fault in report["faults"]] == [("forgery", last["seq"])]
 
 
 def test_verify_with_git_note_finds_truncation(

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -112,6 +113,26 @@ def test_a_machine_without_a_log_enrols(tmp_path: Path) -> None:
 
     assert sent == "0 entries sent"
     assert home.stat().st_mode & 0o077 == 0
+
+
+def test_a_machine_that_enrols_is_heard_of_at_once_where_the_warm_process_runs(tmp_path: Path) -> None:
+    """It starts the sender without waiting for the next call of an agent; where it does not run, that is said."""
+    ensure_vendor_files()
+    home = tmp_path / "data"
+    env = {"HOME": str(tmp_path), "VERDIKT_HOME": str(home), "PATH": os.environ["PATH"]}
+    with run_team(f"sqlite:///{tmp_path / 'team.db'}") as server:
+        enrol = ("ship", "enrol", server.url, "--code", server.create_code(uses=2))
+        assert "as soon as an agent runs here" in run_verdikt(*enrol, env=env)
+        run_verdikt("ship", "forget", env=env)
+        run_verdikt("daemon", "start", env=env)
+        try:
+            assert "the warm process sends the log from now on" in run_verdikt(*enrol, env=env)
+            deadline = time.monotonic() + 60
+            while server.team.store.read_as(server.organisation).list_machines()[0].seen is None:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        finally:
+            run_verdikt("daemon", "stop", env=env)
 
 
 def test_a_service_with_a_certificate_of_its_own_authority_is_trusted_by_name(tmp_path: Path) -> None:

@@ -219,6 +219,55 @@ def test_methods_of_a_class_are_governed_by_decorators(governance: Governance) -
     assert decision.body["receipt"]["action"]["payload"] == {"command": "ls"}
 
 
+def answer_words() -> Any:
+    """Yield what was sent, and the message of what was thrown."""
+    word = "ready"
+    while True:
+        try:
+            word = yield word
+        except ValueError as error:
+            word = f"caught {error}"
+        if word is None:
+            return
+
+
+async def answer_words_later() -> Any:
+    """Yield what was sent, and the message of what was thrown."""
+    words = answer_words()
+    word = next(words)
+    while True:
+        try:
+            sent = yield word
+        except ValueError as error:
+            word = words.throw(error)
+        else:
+            try:
+                word = words.send(sent)
+            except StopIteration:
+                return
+
+
+async def _talk_later(values: Any) -> list[Any]:
+    said = [await anext(values), await values.asend("hello"), await values.athrow(ValueError("oops"))]
+    return said if await anext(values, None) is None else []
+
+
+def _talk(values: Any) -> list[Any]:
+    said = [next(values), values.send("hello"), values.throw(ValueError("oops"))]
+    return said if next(values, None) is None else []
+
+
+@pytest.mark.parametrize("function", [answer_words, answer_words_later])
+def test_generator_gets_what_is_sent_and_thrown(governance: Governance, function: Any) -> None:
+    """A generator that talks with its caller goes on doing so, and its end is a success in the log."""
+    values = govern(function, governance=governance, kinds={function.__name__: "agent"}, session_id="s1")()
+
+    said = asyncio.run(_talk_later(values)) if inspect.isasyncgen(values) else _talk(values)
+
+    assert said == ["ready", "hello", "caught oops"]
+    assert [entry.body.get("success") for entry in governance.store.read_entries("s1")][1:] == [True]
+
+
 def test_wrapper_looks_like_the_function(governance: Governance) -> None:
     """SDKs build a tool's schema from name, docstring, signature and annotations."""
     governed = govern(run_async, governance=governance)

@@ -7,9 +7,11 @@ import pytest
 
 from tests.unit.mcp.relay_bench import RelayBench, text_of
 from verdikt.govern import Governance
+from verdikt.ledger.grants import add_grant
 from verdikt.mcp.host_link import HostLink, read_host_link
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
+from verdikt.model.grant import Grant
 
 CODEX_META = {"x-codex-turn-metadata": {}, "sessionId": "s1", "callId": "c1"}
 CLAUDE_META = {"claudecode/toolUseId": "c1"}
@@ -34,7 +36,8 @@ def test_the_session_and_the_call_of_a_host_are_recognised(meta: object, env: di
 def decide_by_hook(bench: RelayBench, **changes: Any) -> Action:
     """Decide a call as the host's hook does, and return its action."""
     fields: dict[str, Any] = {"tool": "mcp__notes__get_note", "payload": {"id": 1}, "session_id": "s1", "call_id": "c1"}
-    action = Action(kind=ActionKind.MCP, host="claude", cwd=str(bench.project), **(fields | changes))
+    fields |= {"host": "claude", "cwd": str(bench.project)}
+    action = Action(kind=ActionKind.MCP, **(fields | changes))
     with Governance.load(cwd=str(bench.project), env=bench.env) as governance:
         governance.before(action)
     return action
@@ -103,3 +106,70 @@ def test_the_relays_own_ask_does_not_cover_the_call_when_it_is_repeated(bench: R
     bench.client(id=repeated.to_client[0].id, result=no)
 
     assert "a person said no" in text_of(bench.call("frobnicate", {}, _meta=CLAUDE_META))
+
+
+@pytest.fixture
+def unnamed_bench(tmp_path: Path) -> RelayBench:
+    """Return a relay that Gemini CLI has started, which tells a server neither its session nor the call."""
+    bench = RelayBench(tmp_path, env={"GEMINI_CLI": "1"})
+    bench.list_tools()
+    return bench
+
+
+def test_a_call_of_a_host_that_names_none_is_decided_once(unnamed_bench: RelayBench) -> None:
+    """By place, tool and input; each decision of the hook lets one call through."""
+    decide_by_hook(unnamed_bench, host="gemini", call_id="")
+    for _ in range(2):
+        request_id = unnamed_bench.call("get_note", {"id": 1}).to_server[0].id
+        unnamed_bench.server(id=request_id, result={"content": []})
+
+    decisions = unnamed_bench.entries(EntryKind.DECISION)
+    assert [entry.body["receipt"]["action"]["host"] for entry in decisions] == ["mcp", "gemini"]
+    [event] = unnamed_bench.entries(EntryKind.MCP)
+    assert (event.body["event"], event.session) == ("covered", "s1")
+    assert event.body["receipt"] == decisions[1].body["receipt_sha256"]
+
+
+def test_an_approval_for_one_call_is_enough_for_hook_and_relay(unnamed_bench: RelayBench) -> None:
+    """The hook uses it up, and the relay would ask again."""
+    tool = "mcp__notes__frobnicate"
+    decide_by_hook(unnamed_bench, host="gemini", call_id="", tool=tool)
+    assert unnamed_bench.call("frobnicate", {"id": 1}).to_server == []
+    expires = int(unnamed_bench.governor.clock.now()) + 60
+    grant = Grant(id="g", guard="unknown_tool", target=tool, session="*", expires=expires, reason="a test", once=True)
+    add_grant(unnamed_bench.governor.store, grant)
+
+    decide_by_hook(unnamed_bench, host="gemini", call_id="", tool=tool)
+
+    assert len(unnamed_bench.call("frobnicate", {"id": 1}).to_server) == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"payload": {"id": 2}},
+        {"tool": "mcp__notes__delete_note"},
+        {"cwd": "/elsewhere"},
+        {"host": "claude"},
+        {"tool": "mcp__notes__frobnicate"},
+    ],
+)
+def test_another_call_of_a_host_that_names_none_does_not_count(
+    unnamed_bench: RelayBench, changes: dict[str, Any]
+) -> None:
+    """Neither another one, nor one that the host's hook asked about: it cannot ask, so it refused."""
+    decide_by_hook(unnamed_bench, **({"host": "gemini", "call_id": ""} | changes))
+    tool = changes.get("tool", "get_note").removeprefix("mcp__notes__")
+    unnamed_bench.call("get_note" if tool == "delete_note" else tool, {"id": 1})
+
+    assert len(unnamed_bench.entries(EntryKind.DECISION)) == 2
+
+
+def test_a_call_that_has_ended_covers_no_other(unnamed_bench: RelayBench) -> None:
+    """Its outcome is in the log, so the next one that looks the same is another."""
+    action = decide_by_hook(unnamed_bench, host="gemini", call_id="")
+    with Governance.load(cwd=str(unnamed_bench.project), env=unnamed_bench.env) as governance:
+        governance.after(action, Outcome(success=True))
+    unnamed_bench.call("get_note", {"id": 1})
+
+    assert len(unnamed_bench.entries(EntryKind.DECISION)) == 2

@@ -1,5 +1,6 @@
 """What is on the disk before what: a decision before its call, or before anything that a call brings which reads."""
 
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,17 @@ def test_nothing_of_a_call_that_reads_reaches_the_client_before_its_decision_is_
     server.join(60)
 
     assert len(sent) == 1
+
+
+def test_a_call_that_reads_does_not_wait_while_the_system_is_told_to_write(
+    bench: RelayBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its decision is synced by another thread as soon as the call is on its way."""
+    hints: list[int] = []
+    monkeypatch.setattr(os, "posix_fadvise", lambda descriptor, *_: hints.append(descriptor))
+
+    assert len(receive_call(bench, "get_note").to_server) == 1
+    assert hints == []
 
 
 def test_what_a_call_read_is_withheld_when_the_disk_fails(bench: RelayBench, disk: Disk) -> None:

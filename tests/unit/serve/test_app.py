@@ -159,6 +159,29 @@ def test_every_write_leaves_one_event(site: Site) -> None:
     assert len(set(verbs)) == len(writes) + 2
 
 
+def test_the_record_of_the_service_has_pages_and_shows_what_was_changed(site: Site) -> None:
+    """Each row once, newest first; a row that was edited or removed is named, whoever's organisation it is of."""
+    client = site.sign_in("auditor")
+    for number in range(5):
+        site.people.record_event(site.machine.organisation, "Ana", "look", str(number), site.clock.now())
+        site.people.record_event(site.other_machine.organisation, "Eve", "look", "", site.clock.now())
+    rows, cursor = [], ""
+    for _ in range(3):
+        page = client.get(f"/v1/events?limit=2&cursor={cursor}").json()
+        rows += page["events"]
+        cursor = page["cursor"]
+
+    assert [row["object"] for row in rows][:5] == ["4", "3", "2", "1", "0"]
+    assert client.get("/v1/events/verification").json() == {"intact": True, "broken": None}
+    first, second = rows[4]["n"], rows[3]["n"]
+    with site.store.database.begin_write() as connection:
+        connection.exec_driver_sql(f"UPDATE audit_event SET actor = 'Bo' WHERE n = {second}")
+    assert client.get("/v1/events/verification").json() == {"intact": False, "broken": second}
+    with site.store.database.begin_write() as connection:
+        connection.exec_driver_sql(f"DELETE FROM audit_event WHERE n = {first}")
+    assert client.get("/v1/events/verification").json() == {"intact": False, "broken": first + 1}
+
+
 def test_people_see_the_machines_of_their_team_and_their_own(site: Site) -> None:
     """A viewer sees the team's, a developer their own, and neither learns that there are others."""
     hidden = add_machine(site.store, "secret-host", team="payments")

@@ -290,18 +290,30 @@ def test_a_question_that_no_person_answers_expires_and_stays(team: Team) -> None
     assert [item["id"] for item in found] == [approval["id"]]
 
 
-def test_history_has_pages(team: Team) -> None:
-    """Each ended question once, newest first."""
-    ids = [team.ask(f"./deploy.sh {number}")["id"] for number in range(5)]
-    team.site.clock.seconds += 4 * 3600
-    team.owner = team.sign_in("Ana", "developer")
+@pytest.mark.parametrize("state", ["waiting", "history"])
+def test_a_list_of_approvals_has_pages(team: Team, state: str) -> None:
+    """Each once: those that wait the most urgent first, then the oldest; those that have ended the newest first."""
+    commands = ["./deploy.sh 1", "./deploy.sh 2", "twine upload dist/*", "./deploy.sh 3", "./deploy.sh 4"]
+    for command in commands:
+        team.machine.decide(build_call(command))
+        team.courier.deliver()
+    with team.site.store.database.begin_write() as connection:
+        connection.exec_driver_sql("UPDATE approval SET risk = 3 WHERE rule = 'publish'")
+    by_urgency = team.list_waiting()
+    assert [item["risk"] for item in by_urgency] == [3, 2, 2, 2, 2]
+    expected = [item["id"] for item in by_urgency]
+    if state == "history":
+        team.site.clock.seconds += 4 * 3600
+        team.owner = team.sign_in("Ana", "developer")
+        expected = sorted(expected, reverse=True)
     seen, cursor = [], ""
     for _ in range(3):
-        page = team.owner.get(f"/v1/approvals?state=history&limit=2&cursor={cursor}").json()
+        page = team.owner.get(f"/v1/approvals?state={state}&limit=2&cursor={cursor}").json()
         seen += [item["id"] for item in page["approvals"]]
         cursor = page["cursor"]
 
-    assert seen == ids[::-1]
+    assert seen == expected
+    assert cursor == ""
 
 
 def test_a_service_killed_after_the_last_vote_still_grants(team: Team) -> None:

@@ -91,6 +91,7 @@ def test_parse_batch_of_nothing_is_empty() -> None:
         (seal_fields(prev=[]), "expected text as kind, prev"),
         (b"x" * (wire.MAX_LINE_BYTES + 1) + b"\n", "expected at most 1048576 bytes"),
         (b"\n" * (2 * wire.MAX_BATCH_ENTRIES + 1), "expected at most 4000 lines"),
+        (b"".join(build_lines("a", range(1, wire.MAX_BATCH_ENTRIES + 2))), "expected at most 2000 entries, found 2001"),
         (b'{"index":{}}\n', "line 1: expected an index after an entry without its body"),
         (build_lines("a", [1])[0] + b'{"index":{}}\n', "line 2: expected an index after an entry without its body"),
         (build_bare_line() + b'{"index":5}\n', "line 2: expected an index"),

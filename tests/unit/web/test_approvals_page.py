@@ -1,5 +1,6 @@
 """The Approvals page in a real Chromium: read, answered by keyboard, with a security key, at 360 pixels."""
 
+import dataclasses
 import json
 import re
 import socket
@@ -169,6 +170,40 @@ def test_the_script_is_compared_with_the_one_that_was_approved(desk: Desk) -> No
     expect(page.locator(".diff .added")).to_have_text(re.compile("kubectl delete namespace prod"))
     page.keyboard.press("p")
     expect(page.locator(".proposal pre")).to_contain_text('command: "./deploy.sh prod"')
+
+
+def test_a_call_that_is_longer_than_its_line_is_shown_whole(desk: Desk) -> None:
+    """What is approved is what is seen: the end of a long command, and what else the call was made with."""
+    payload = {"command": f"./deploy.sh {'a' * 400} --really-the-end", "timeout": 600, "description": "routine"}
+    action = desk.call("")
+    desk.machine.decide(dataclasses.replace(action, payload=payload))
+    desk.service.courier.deliver()
+    page = desk.open()
+    computed = page.locator(".card.open .computed")
+
+    expect(computed).to_contain_text("--really-the-end")
+    expect(computed).to_contain_text("600")
+    expect(computed).not_to_contain_text("routine")
+    expect(page.locator(".card.open .said")).to_contain_text("routine")
+
+
+def test_more_approvals_than_fit_a_page_are_reached(desk: Desk) -> None:
+    """Those that wait and those that have ended; a machine cannot hide some behind others."""
+    desk.ask("./deploy.sh prod")
+    approvals = schema.approval
+    with desk.service.store.database.begin_write() as connection:
+        row = dict(connection.execute(approvals.select()).mappings().one())
+        del row["id"]
+        for state in ("waiting", "expired"):
+            rows = [{**row, "state": state, "shape": "other", "request": f"{state}{number}"} for number in range(120)]
+            connection.execute(approvals.insert(), rows)
+    page = desk.open()
+    for address, count in (("/approvals", 121), ("/approvals?state=history", 120)):
+        page.goto(f"http://127.0.0.1:{desk.service.port}{address}")
+        expect(page.locator(".card")).to_have_count(100)
+        page.get_by_role("button", name="More approvals").click()
+        expect(page.locator(".card")).to_have_count(count)
+        expect(page.get_by_role("button", name="More approvals")).to_have_count(0)
 
 
 def test_calls_of_one_shape_are_one_card_and_are_approved_together_once_each_was_shown(desk: Desk) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.activity_log import open_activity_log
+from tests.activity_log import PROJECT, open_activity_log
 from tests.team_pages import measure_long_session, weigh_pages, write_long_session
 from tests.unit.web.browser import (
     Complaints,
@@ -20,6 +20,7 @@ from tests.unit.web.browser import (
 from tests.unit.web.hostile import HOSTILE, check_page, count_elements
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.log_file import hot_file_path
+from verdikt.model.action import Action, ActionKind
 from verdikt.model.chain_head import ChainHead
 from verdikt.model.entry import EntryKind, build_entry
 from verdikt.serve.embedded import EmbeddedService
@@ -202,6 +203,34 @@ def test_a_linked_entry_is_in_view_and_a_list_that_was_scrolled_stays(browser: B
         page.set_viewport_size({"width": 1200, "height": 700})
         page.wait_for_timeout(300)
         assert page.locator(".list").evaluate("element => element.scrollTop") == 0
+        page.context.close()
+
+    assert complaints == []
+
+
+def test_a_session_shows_where_claims_and_gaps_are_and_what_an_edit_changed(browser: Browser, tmp_path: Path) -> None:
+    """On its line, each mark named and leading to its entry; an edit is shown as the difference of its texts."""
+    edit = Action(
+        kind=ActionKind.WRITE,
+        tool="Edit",
+        payload={"file_path": "src/a.py", "old_string": "one\ntwo\n", "new_string": "one\nthree\n"},
+        session_id="s",
+        cwd=PROJECT,
+    )
+    with open_activity_log(tmp_path) as log:
+        log.call("s", "git push --force origin main")
+        log.governance.before(edit)
+        log.stop("s", "All tests pass. Done.")
+        log.store.append("s", EntryKind.GAP, {"moment": "after", "error": "KeyError"})
+    with run_service(tmp_path) as embedded:
+        page, complaints = open_page(browser, embedded)
+        page.get_by_text("Edit src/a.py").click()
+        expect(page.locator(".detail .diff .removed")).to_have_text("- two")
+        expect(page.locator(".detail .diff .added")).to_have_text("+ three")
+        expect(page.locator("figcaption .key")).to_have_text(["claim", "gap", "block"])
+        page.get_by_role("button", name=re.compile("^claim at entry")).click()
+        expect(page.locator(".detail h2")).to_contain_text("completion")
+        expect(page.locator(".detail")).to_contain_text("All tests pass. Done.")
         page.context.close()
 
     assert complaints == []

@@ -67,6 +67,20 @@ def test_an_admin_makes_a_code_and_revokes_a_machine(open_as: OpenPage, server: 
     assert find_revoked(server) == [machine.id]
 
 
+def test_the_record_of_the_service_is_read_to_its_beginning_and_verified(open_as: OpenPage, server: TeamServer) -> None:
+    """Older rows are asked for; the chain of all is verified on request."""
+    people, now = server.team.service.people, server.team.clock.now()
+    for number in range(120):
+        people.record_event(server.organisation, "Ben", "look", f"at {number}", now)
+    page = open_as("/settings", "auditor")
+    expect(page.get_by_text("look at 119", exact=True)).to_be_visible()
+    expect(page.get_by_text("look at 0", exact=True)).to_have_count(0)
+    page.get_by_role("button", name="Older").click()
+    expect(page.get_by_text("look at 0", exact=True)).to_have_count(1)
+    page.get_by_role("button", name="Verify").click()
+    expect(page.get_by_text("intact", exact=True).last).to_be_visible()
+
+
 def find_revoked(server: TeamServer) -> list[int]:
     """Return the machines that may no longer send."""
     machines = server.team.store.read_as(server.organisation).list_machines()

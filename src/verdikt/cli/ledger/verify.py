@@ -15,6 +15,7 @@ from verdikt.cli.store_access import home_option, json_option, open_existing_sto
 from verdikt.errors import LedgerError
 from verdikt.ledger import checkpoint as checkpoints
 from verdikt.ledger.audit import ACCEPTED, audit
+from verdikt.ledger.export_verifier import ExportReport, verify_export
 from verdikt.ledger.key_introduction import IntroducedKeys
 from verdikt.ledger.keys import Keyring
 from verdikt.ledger.log_reader import LogReader
@@ -24,6 +25,8 @@ from verdikt.observe.program_path import find_system_program
 from verdikt.report.counted_noun import format_count
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from verdikt.ledger.audit import AuditReport
     from verdikt.ledger.audit_finding import AuditFinding, Witness
 
@@ -42,6 +45,12 @@ _NOTES_REF = "verdikt"
     help="A checkpoint stored elsewhere: a file, a directory of them, or the notes of the repository here.",
 )
 @click.option("--artifacts/--no-artifacts", default=True, help="Compare artifacts with their digests too.")
+@click.option(
+    "--file",
+    "exported",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Verify exported lines (JSONL) instead of the log of this machine.",
+)
 @click.option("--without-bodies", is_flag=True, help="Accept entries of which only the digest of the body is left.")
 @json_option
 @home_option
@@ -53,6 +62,7 @@ def verify(
     all_: bool,
     witnesses: tuple[str, ...],
     artifacts: bool,
+    exported: Path | None,
     without_bodies: bool,
     as_json: bool,
     home: Path | None,
@@ -63,12 +73,14 @@ def verify(
 
     Example: verdikt ledger verify --witness /mnt/backup/verdikt
     """
-    if sessions and all_:
-        raise click.UsageError("--session and --all exclude each other")
+    if (sessions and all_) or (exported and (sessions or all_)):
+        raise click.UsageError("--session, --all and --file exclude each other")
     directory = resolve_home(home)
     operator_entries = LogReader(directory / "ledger").read_intact_entries(OPERATOR)
     keys = IntroducedKeys(Keyring(directory / "keys"), operator_entries)
     loaded_witnesses, witness_findings = _load_witnesses(witnesses, keys)
+    if exported:
+        ctx.exit(_verify_file(exported, loaded_witnesses, witness_findings, as_json=as_json))
     with show_status("verifying the log"):
         report = audit(
             directory,
@@ -108,6 +120,39 @@ def _load_witnesses(witnesses: tuple[str, ...], keyring: Any) -> tuple["list[Wit
     return loaded, findings
 
 
+def _verify_file(
+    path: Path, witnesses: "list[Witness]", witness_findings: "list[AuditFinding]", *, as_json: bool
+) -> int:
+    """Verify exported lines, print the result, and return the exit status."""
+    with open(path, "rb") as file:
+        report = verify_export(file, witnesses)
+    report.findings += witness_findings
+    if as_json:
+        stretches = [stretch._asdict() for stretch in report.stretches]
+        findings = [_finding_to_dict(finding) for finding in report.findings]
+        record = {"holds": report.is_intact, "entries": report.entry_count, "stretches": stretches, "faults": findings}
+        click.echo(json.dumps(record, indent=1))
+    else:
+        _print_export(report)
+    if report.is_intact:
+        return 0
+    return EXIT_FAILURE if report.findings else EXIT_NOTHING_TO_VERIFY
+
+
+def _print_export(report: ExportReport) -> None:
+    for session, first, last, entry_hash in report.stretches:
+        entries = f"entry {first}" if first == last else f"entries {first}–{last}"
+        click.echo(f"{session}: {entries}, hash {entry_hash[:12]}")
+    _print_findings(report.findings)
+    if report.is_intact:
+        stretches = format_count(len(report.stretches), "unbroken stretch", "unbroken stretches")
+        click.echo(f"{format_count(report.entry_count, 'entry', 'entries')} as they were written, in {stretches}")
+    elif report.findings:
+        click.echo(format_count(len(report.findings), "problem"))
+    else:
+        click.echo("nothing to verify in this file")
+
+
 def _audit_to_dict(report: "AuditReport") -> dict[str, Any]:
     return {
         "holds": report.is_intact,
@@ -124,17 +169,26 @@ def _audit_to_dict(report: "AuditReport") -> dict[str, Any]:
             }
             for session in report.sessions
         ],
-        "faults": [
-            {
-                "kind": finding.kind.value,
-                "session": finding.session,
-                "seq": finding.seq,
-                "message": finding.message,
-                "note": finding.is_note,
-            }
-            for finding in report.findings
-        ],
+        "faults": [_finding_to_dict(finding) for finding in report.findings],
     }
+
+
+def _finding_to_dict(finding: "AuditFinding") -> dict[str, Any]:
+    return {
+        "kind": finding.kind.value,
+        "session": finding.session,
+        "seq": finding.seq,
+        "message": finding.message,
+        "note": finding.is_note,
+    }
+
+
+def _print_findings(findings: "Iterable[AuditFinding]") -> None:
+    for finding in findings:
+        where = f"{finding.session or 'general'}{f' entry {finding.seq}' if finding.seq else ''}"
+        # A note is worth reading, but does not make the log fail: such as entries that no signature covers yet.
+        word = click.style(finding.kind.value, fg="yellow" if finding.is_note else "red")
+        click.echo(f"  {word} at {where}: {finding.message}")
 
 
 def _print_audit(report: "AuditReport", directory: Path) -> None:
@@ -145,11 +199,7 @@ def _print_audit(report: "AuditReport", directory: Path) -> None:
         entries = format_count(session.entry_count, "entry", "entries")
         signed = f"signed up to {session.last_covered_seq}" if session.last_covered_seq else "not signed yet"
         click.echo(f"{session.session}: {mark}, {entries}, {signed}, head {session.head.hash[:12]}")
-    for finding in report.findings:
-        where = f"{finding.session or 'general'}{f' entry {finding.seq}' if finding.seq else ''}"
-        # A note is worth reading, but does not make the log fail: such as entries that no signature covers yet.
-        word = click.style(finding.kind.value, fg="yellow" if finding.is_note else "red")
-        click.echo(f"  {word} at {where}: {finding.message}")
+    _print_findings(report.findings)
     if _is_empty(report):
         click.echo(f"nothing to verify in `{directory}`")
     elif report.is_intact:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from verdikt.effects.any_language.word_families import DESCRIPTIONS
 from verdikt.knowledge import join_role
@@ -28,6 +29,10 @@ _MAY_COMMAND = compile_lazily(
 _SHELL_WORDS = compile_lazily(r"""["']-l?c["'](?:\s*,\s*|\s+)("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""")
 _STRING = compile_lazily(r"\"((?:\\.|[^\"\\\n])*)\"|'((?:\\.|[^'\\\n])*)'|`([^`\n]*)`")
 _BRACKETS = compile_lazily(r"\[([^\[\]\n]*)\]|\(([^()\n]*)\)")
+_EXPANSION = compile_lazily(r"(?:<!@?|\$|%x)\(((?:[^()\n]|\([^()\n]*\))+)\)")
+"""Text that a format replaces by the output of a command: `<!(…)`, `$(…)`, `%x(…)`."""
+_NAMED_FILE = compile_lazily(r"(?:^|[\s=:,\"'\[(])((?:~|\.{1,2}|[\w.-]+)?/[\w./-]*[\w-])(?=[\s,\"'\])]|$)")
+_MAX_NAMED_FILES = 12
 _RUNNING_WORD = compile_lazily(
     r"(?i)run|exec|sys|spawn|popen|process|shell|command|cmd|hook|script|start|before|after|init|\bsh\b|\bon_|entry|proxy|\bargs\b"
 )
@@ -66,6 +71,7 @@ def _list_parts(lines: Sequence[str], index: int) -> Iterator[str]:
     if sign := _SIGN.search(line):
         yield sign[1] or sign[2]
         return
+    yield from (match[1] for match in _EXPANSION.finditer(line))
     value = _VALUE.match(line)
     if value is None and ((item := _ITEM.match(line)) or _COMMAND_START.match(line.lstrip())):
         if _RUNNING_WORD.search(_find_parent(lines, index)):
@@ -82,6 +88,12 @@ def _list_parts(lines: Sequence[str], index: int) -> Iterator[str]:
         part = next(filter(None, match.groups()), "")
         if _MAY_COMMAND.search(part) and _RUNNING_WORD.search(line, 0, match.start()):
             yield _unescape(part.strip("[]"))
+
+
+def find_named_files(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the paths that settings name, with their lines: `script-shell=/tmp/wrap`, `--status_command=tools/x.sh`."""
+    for match in islice(_NAMED_FILE.finditer(text), _MAX_NAMED_FILES):
+        yield match[1], text.count("\n", 0, match.start(1)) + 1
 
 
 def _find_parent(lines: Sequence[str], index: int) -> str:

@@ -39,6 +39,8 @@ _DATA_ENDINGS = (".json", ".json5", ".yaml", ".yml", ".xml", ".toml", ".ini", ".
 _CODE_NAME = compile_lazily(
     r"(?i)agent|plugin|preload|extension|loader|addon|[\w/]\.(?:jar|so|dll|dylib|node|wasm|phar|[cm]?js|py|rb|pl|lua|sh)\b"
 )
+_BARE_PROGRAM = compile_lazily(r"(?m)[=:]\s*[\"']?(?:~|\.{1,2})?/(?:[\w.-]+/)*[\w-]+[\"']?,?\s*$")
+"""A value that may be a program without an ending: `script-shell=/tmp/wrap`."""
 _HASH = r"(?<![^\s({\[,;])#(?![{!])[^\n]*"
 _SLASHES = r"(?<![:\w\"'/\\])//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)"
 _DASHES = r"--(?!\[\[)[^\n]*|--\[\[[\s\S]*?(?:\]\]|\Z)|\{-[\s\S]*?(?:-\}|\Z)"
@@ -97,7 +99,7 @@ def may_name_code(path: str, text: str) -> bool:
     name = path[path.rfind("/") + 1 :]
     if ending not in (*_DATA_ENDINGS, ".config") and not name.startswith("."):
         return False
-    return may_be_loaded(path) and _CODE_NAME.search(text) is not None
+    return may_be_loaded(path) and bool(_CODE_NAME.search(text) or _BARE_PROGRAM.search(text))
 
 
 def mask_comments(path: str, text: str) -> str:

@@ -170,7 +170,9 @@ def classify_tar(call: Invocation) -> Iterator[Effect]:
         if args.has_flag("--remove-files"):
             yield from call.make_effects("fs.delete.tree", members)
     elif "x" in letters or args.has_flag("--extract --get"):
-        if not args.has_flag("-O --to-stdout"):
+        if "O" in letters or args.has_flag("--to-stdout"):
+            yield from call.make_effects("fs.read", members)
+        else:
             note = " to absolute paths" if args.has_flag("-P --absolute-names") else ""
             yield from call.make_effects("fs.write", [directory], note=f"unpacks an archive{note}")
     elif archive is not None:

@@ -103,11 +103,13 @@ def classify_push(call: Invocation) -> Iterator[Effect]:
     if args.has_flag("--no-verify"):
         yield skip_hooks(call, "skips the pre-push hook")
     remote, specs = args.operands[:1], args.operands[1:]
-    if args.has_flag("--mirror"):
+    prunes = args.has_flag("--prune")
+    prunes_all = prunes and (args.has_flag("--all --branches") or any("*" in spec.text for spec in specs))
+    if args.has_flag("--mirror") or prunes_all:
         is_scratch = bool(remote) and is_scratch_remote(call, remote[0].text)
         yield call.make_effect("git.push" if is_scratch else "git.push.mirror", _to_hosts(remote))
         return
-    if args.has_flag("--prune"):
+    if prunes:
         yield call.make_effect(
             "git.push.delete", _to_hosts(remote), possible=True, note="deletes branches that are not here"
         )

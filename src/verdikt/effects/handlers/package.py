@@ -13,8 +13,9 @@ from verdikt.effects.package_registries import (
     is_foreign_module,
     is_known_registry,
 )
-from verdikt.model.effect import Effect, Target
+from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell.command import Word
 
 _SOURCE_ADDRESS = compile_lazily(
     r"^(?:(?:git|hg|svn|bzr)\+|(?:https?|ftp|git|ssh)://|git@|(?:github|gitlab|bitbucket|gist|git):)"
@@ -26,6 +27,17 @@ _INDEX_OPTIONS = (
     "--repo-url --channel -c --server --mirror"
 )
 _PACKAGE_OPTIONS = "-r --requirement -c --constraint --from --with --spec -p --package -e --editable"
+
+_SETTINGS_OPTIONS = "--userconfig --globalconfig --config-file"
+_BUILD_SETTINGS_OPTIONS = "-s --settings -gs --global-settings -c --settings-file"
+_SETTINGS_VARIABLES = word_set("PIP_CONFIG_FILE UV_CONFIG_FILE NPM_CONFIG_USERCONFIG npm_config_userconfig")
+
+
+def _classify_settings_files(call: Invocation, files: list[Word]) -> Iterator[Effect]:
+    """Yield the effect of settings that lie among temporary files or elsewhere: they may name any registry."""
+    targets = tuple(t for t in map(call.resolve_path, files) if t.zone in (Zone.TEMP, Zone.OUTSIDE))
+    if targets:
+        yield call.make_effect("pkg.foreign", targets, possible=True, note="settings that may name any registry")
 
 
 def _is_foreign_package(text: str, *, repositories: bool = False) -> bool:
@@ -52,6 +64,8 @@ def classify_install(
     addresses = args.get_values(_INDEX_OPTIONS)
     variables = (*call.list_assignments(), *call.list_exports())
     addresses = addresses or [value for name, value in variables if name in INDEX_VARIABLES][:1]
+    named_files = [value for name, value in variables if name in _SETTINGS_VARIABLES]
+    yield from _classify_settings_files(call, [*args.get_values(_SETTINGS_OPTIONS), *named_files])
     indexes = [word for word in addresses if "://" in word.text and not is_known_registry(word.text)]
     if indexes:
         yield call.make_effect("net.fetch", tuple(map(to_host_target, indexes)))
@@ -145,4 +159,5 @@ def classify_tasks(call: Invocation) -> Iterator[Effect]:
     for word in call.args.get_values("-D --define"):  # `-DremoteRepositories=https://…`
         if "://" in word.text and "repo" in word.text.lower() and not is_known_registry(word.text):
             yield call.make_effect("pkg.foreign", (Target(word.text, "package"),))
+    yield from _classify_settings_files(call, call.args.get_values(_BUILD_SETTINGS_OPTIONS))
     yield call.make_effect("code.build")

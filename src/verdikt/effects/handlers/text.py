@@ -143,7 +143,8 @@ def classify_editor(call: Invocation) -> Iterator[Effect]:
             yield from call.classify_shell(inner)
     if loaded := call.args.get_values("-l --load --script -S -u"):
         yield from call.make_effects("code.run", loaded)
-    yield from call.make_effects("fs.write", [w for w in call.args.operands if not w.text.startswith("+")])
+    opened = [w for w in call.args.operands if not w.text.startswith("+")]
+    yield from call.make_effects("fs.read" if call.args.has_flag("-R --readonly") else "fs.write", opened)
 
 
 def classify_ed(call: Invocation) -> Iterator[Effect]:

@@ -26,7 +26,19 @@ _OUTPUT_TRAILER = compile_lazily(
 
 def decode(payload: object, event_name: str = "", env: Mapping[str, str] | None = None) -> HookEvent:
     """Return the event that a Gemini CLI payload stands for."""
-    return read_hook_event(HOST, payload, parse_outcome=_parse_outcome, event_name=event_name)
+    return read_hook_event(HOST, _name_like_others(payload), parse_outcome=_parse_outcome, event_name=event_name)
+
+
+def _name_like_others(payload: object) -> object:
+    """Return a payload in which a tool of an MCP server has the name that it has for other hosts and for the relay.
+
+    Gemini CLI's own, `mcp_SERVER_TOOL`, does not tell where the server's name ends.
+    """
+    context = payload.get("mcp_context") if isinstance(payload, Mapping) else None
+    names = [context.get(key) for key in ("server_name", "tool_name")] if isinstance(context, Mapping) else []
+    if not isinstance(payload, Mapping) or not all(isinstance(name, str) and name for name in names):
+        return payload
+    return {**payload, "tool_name": "__".join(["mcp", *names])} if names and "__" not in names[0] else payload
 
 
 def encode(hook_event: HookEvent, host_decision: HostDecision) -> HookResponse:

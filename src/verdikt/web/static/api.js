@@ -1,5 +1,6 @@
 // Requests to the service of this page, and the data of a page that outlives a failed request.
 import { useEffect, useState } from "./html.js";
+import { announce } from "./message.js";
 
 export class ApiError extends Error {
   constructor(status, message) {
@@ -82,4 +83,23 @@ export function useData(path, { everySeconds = 0, version = 0 } = {}) {
     };
   }, [path, everySeconds, version]);
   return state;
+}
+
+// As `useData`, of a list that comes in pages. Returns {first, rows, loadMore}: the answer with the first page, its rows
+// with those of older pages, and what asks for the next of these; null when there is none.
+export function usePages(path, name) {
+  const first = useData(path);
+  const [older, setOlder] = useState({});
+  const isSame = older.path === path;
+  const rows = [...(first.data?.[name] ?? []), ...(isSame ? older.rows : [])];
+  const cursor = isSame ? older.cursor : first.path === path ? first.data?.cursor : "";
+  const loadMore = async () => {
+    try {
+      const page = await call(`${path}&cursor=${encodeURIComponent(cursor)}`);
+      setOlder((before) => ({ path, rows: [...(isSame ? before.rows : []), ...page[name]], cursor: page.cursor }));
+    } catch (error) {
+      announce(error.message);
+    }
+  };
+  return { first, rows, loadMore: cursor ? loadMore : null };
 }

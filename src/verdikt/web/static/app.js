@@ -68,7 +68,7 @@ function App() {
   if (place.path === "/sign-in") return html`<${SignInPage} />`;
   if (me.error?.status === 401) return html`<${SignInPage} />`;
   if (me.error && !me.data) return html`<main tabindex="-1" class="page"><h1>verdikt</h1><p>${me.error.message}</p></main>`;
-  if (!me.data) return null;
+  if (!me.data) return html`<nav aria-label="Pages"><span class="brand">verdikt</span></nav>`;
   return html`<nav aria-label="Pages">
       <a class="brand" href="/">verdikt</a>
       ${PAGES.map((page) => html`<a key=${page.path} href=${page.path} aria-current=${place.path === page.path ? "page" : undefined}>${page.name}${page.path === "/approvals" && waiting ? html` <span class="badge">${waiting}</span>` : ""}</a>`)}

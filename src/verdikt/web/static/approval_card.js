@@ -1,7 +1,6 @@
 // One approval: what verdikt computed above what the agent says, and the buttons and keys that answer it.
 import { call, useData } from "./api.js";
-import { Effect } from "./detail.js";
-import { diffLines } from "./diff.js";
+import { Diff, Effect, Payload } from "./detail.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 import { useKeys } from "./keys.js";
 import { copyText } from "./message.js";
@@ -62,6 +61,7 @@ function CardBody({ approval, onShown, onVoted }) {
       </ul>
       <p>${showText(data.reason)} <span class="facts">rule ${showText(data.rule)}</span></p>
       <p class="facts">in ${showText(action.cwd)}</p>
+      <${Call} action=${action} summary=${data.summary} />
       <${Texts} texts=${data.texts} previous=${data.previous_texts} pinned=${data.document.pinned} />
     </section>
     <section class="said">
@@ -78,6 +78,18 @@ function CardBody({ approval, onShown, onVoted }) {
   </div>`;
 }
 
+// The call in full, where the line above it does not say all of it. What the agent says about it stands below.
+function Call({ action, summary }) {
+  let payload = action.payload;
+  if (typeof payload?.description === "string") {
+    const { description, ...others } = payload;
+    payload = others;
+  }
+  const values = Object.values(payload ?? {});
+  if (values.length === 1 && summary === `${action.tool} ${values[0]}`) return null;
+  return html`<details open><summary>the whole call</summary><${Payload} payload=${payload} /></details>`;
+}
+
 function Texts({ texts, previous, pinned }) {
   const paths = Object.keys(pinned?.texts ?? {}).filter((path) => pinned.texts[path]);
   return paths.map((path) => {
@@ -91,11 +103,6 @@ function Texts({ texts, previous, pinned }) {
       ${isDiff && previous[path] !== text ? html`<${Diff} before=${previous[path]} after=${text} />` : html`<pre tabindex="0">${showBlock(text)}</pre>`}
     </details>`;
   });
-}
-
-function Diff({ before, after }) {
-  const marks = { "+": "added", "-": "removed" };
-  return html`<pre class="diff" tabindex="0">${diffLines(before, after).map(({ mark, line }) => html`<span class=${marks[mark] ?? "same"}>${mark} ${showText(line)}${"\n"}</span>`)}</pre>`;
 }
 
 function Votes({ votes }) {

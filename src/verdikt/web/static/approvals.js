@@ -15,6 +15,9 @@ const TABS = [
   ["history", "History"],
 ];
 
+const PAGE = 100;
+const MAX_SHOWN = 1000;
+
 // Approvals that wait, in their order, with those of the same shape behind the first of them.
 function groupByShape(approvals) {
   const groups = new Map();
@@ -30,9 +33,10 @@ export function ApprovalsPage({ query, me }) {
   const q = query.get("q") ?? "";
   const [version, setVersion] = useState(0);
   const state = tab === "history" ? "history" : "waiting";
-  const address = `/v1/approvals?state=${state}&limit=100&q=${encodeURIComponent(q)}`;
-  const list = useData(address, { everySeconds: tab === "history" ? 15 : 3, version });
-  const isLoaded = list.path === address;
+  const [limit, setLimit] = useState(PAGE);
+  const address = `/v1/approvals?state=${state}&q=${encodeURIComponent(q)}&`;
+  const list = useData(`${address}limit=${limit}`, { everySeconds: tab === "history" ? 15 : 3, version });
+  const isLoaded = list.path?.startsWith(address);
   const all = isLoaded ? list.data.approvals : [];
   const wanted = Number(query.get("id"));
   const inTab = tab === "mine" ? all.filter((approval) => approval.can_vote) : all;
@@ -95,6 +99,7 @@ export function ApprovalsPage({ query, me }) {
       if (group.length === 1) return cards;
       return html`<${SameShape} key=${`shape-${group[0].shape}`} group=${group} shown=${shown} isOpen=${group.includes(approvals[selected])} onVoted=${() => showNext(group.map((approval) => approval.id))}>${cards}<//>`;
     })}
+    ${isLoaded && list.data.cursor && (limit < MAX_SHOWN ? html`<button onClick=${() => setLimit(limit + PAGE)}>More approvals</button>` : html`<p class="facts">There are more: answer some of these, or search.</p>`)}
   </main>`;
 }
 

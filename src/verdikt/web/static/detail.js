@@ -1,5 +1,6 @@
 // Everything about one entry: what was wanted, what it would do, what was decided and why, and what came of it.
 import { useData } from "./api.js";
+import { diffLines } from "./diff.js";
 import { html } from "./html.js";
 import { copyText } from "./message.js";
 import { Verdict } from "./parts.js";
@@ -47,10 +48,9 @@ function Decision({ body, outcome, address }) {
   const receipt = asObject(body.receipt);
   const action = asObject(receipt.action);
   const verdict = asObject(receipt.verdict);
-  const payload = asObject(action.payload);
   return html`<dl>
     <dt>wanted</dt>
-    <dd>${showText(action.tool)}${Object.entries(payload).map(([name, value]) => html`<${Value} key=${name} name=${name} value=${value} />`)}</dd>
+    <dd>${showText(action.tool)}<${Payload} payload=${action.payload} /></dd>
     <dt>verdict</dt>
     <dd><${Verdict} verdict=${showText(verdict.kind)} /> ${showText(verdict.reason)}</dd>
     <dt>rule</dt>
@@ -106,17 +106,35 @@ export function Effect({ effect }) {
     ${targets && html` on <code>${targets}</code>`}${lasting}`;
 }
 
+// What a call was made with, of any shape; a replacement as the difference of its two texts.
+export function Payload({ payload }) {
+  if (asObject(payload) !== payload) return html`<${Value} name="input" value=${payload} />`;
+  const { old_string: before, new_string: after, ...others } = payload;
+  const isReplacement = typeof before === "string" && typeof after === "string";
+  return html`${Object.entries(isReplacement ? others : payload).map(([name, value]) => html`<${Value} key=${name} name=${name} value=${value} />`)}
+    ${isReplacement && html`<div><span class="name">replaces</span><${Diff} before=${before} after=${after} /></div>`}`;
+}
+
+export function Diff({ before, after }) {
+  const marks = { "+": "added", "-": "removed" };
+  return html`<pre class="diff" tabindex="0">${diffLines(before, after).map(({ mark, line }) => html`<span class=${marks[mark] ?? "same"}>${mark} ${showText(line)}${"\n"}</span>`)}</pre>`;
+}
+
 function Value({ name, value }) {
-  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  const text = typeof value === "string" ? value : JSON.stringify(value ?? null, null, 2);
   return html`<div><span class="name">${showText(name)}</span><pre tabindex="0">${showBlock(text)}</pre></div>`;
 }
 
+const isEmpty = (field) => field === "" || field === null || field === undefined || (typeof field === "object" && !Object.keys(field).length);
+
+// Short fields, then what a call was made with, then the others, each to be opened.
 function Fields({ value }) {
+  const { payload, ...others } = asObject(value);
+  const fields = Object.entries(others).filter(([, field]) => !isEmpty(field));
+  const isLong = ([, field]) => typeof field === "object";
   return html`<dl>
-    ${Object.entries(asObject(value)).map(
-      ([name, field]) =>
-        html`<dt>${showText(name.replaceAll("_", " "))}</dt>
-          <dd>${typeof field === "object" && field ? html`<pre tabindex="0">${showBlock(JSON.stringify(field, null, 2))}</pre>` : showBlock(String(field))}</dd>`,
-    )}
-  </dl>`;
+      ${fields.filter((field) => !isLong(field)).map(([name, field]) => html`<dt>${showText(name.replaceAll("_", " "))}</dt><dd class="text">${showBlock(String(field))}</dd>`)}
+      ${!isEmpty(payload) && html`<dt>made with</dt><dd><${Payload} payload=${payload} /></dd>`}
+    </dl>
+    ${fields.filter(isLong).map(([name, field]) => html`<details key=${name}><summary>${showText(name.replaceAll("_", " "))}</summary><pre tabindex="0">${showBlock(JSON.stringify(field, null, 2))}</pre></details>`)}`;
 }

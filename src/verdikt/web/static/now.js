@@ -66,7 +66,7 @@ export function NowPage({ me, query, waiting }) {
   return html`<main tabindex="-1" class="page">
     <h1>Now</h1>
     <${Freshness} ...${overview} />
-    ${data && html`<${Attention} data=${data} waiting=${waiting} />`}
+    ${data && html`<${Attention} data=${data} waiting=${waiting} isLocal=${me.is_local} />`}
     ${data && html`<${Chart} hours=${data.hours} since=${data.since} now=${data.now} />`}
     <div class="bar">
       <h2>Decisions</h2>
@@ -82,27 +82,27 @@ export function NowPage({ me, query, waiting }) {
           query=${query}
           ...${ENTRIES}
           onOpen=${(entry) => go(ENTRIES.linkOf(entry))}
-          renderRow=${(entry) => html`<${FeedRow} entry=${entry} />`}
+          renderRow=${(entry) => html`<${FeedRow} entry=${entry} isLocal=${me.is_local} />`}
         />`}
   </main>`;
 }
 
 function describeNothing(q, overview) {
   if (q) return "No decision is like that.";
-  if (overview?.machines === 0) return "You see what the machines of your teams send, and your own; none of them has sent anything yet.";
+  if (overview?.machines === 0) return html`You see what your own machines send, and those of your teams. There is none yet: <a href="/settings">how to let one in</a>`;
   return "Nothing was decided yet. Let an agent work in a governed project, and its calls appear here.";
 }
 
-function FeedRow({ entry }) {
+function FeedRow({ entry, isLocal }) {
   return html`<span class="time wide">${showMoment(entry.ts)}</span>
     <${Verdict} verdict=${entry.verdict} />
     <span class="summary">${showText(entry.summary)}</span>
     <span class="guard">${entry.verdict === "pass" ? "" : showText(entry.guard)}</span>
-    <span class="side">${showText(entry.machine)}</span>
+    ${!isLocal && html`<span class="side">${showText(entry.machine)}</span>`}
     <span class="side">${showText(entry.host)}</span>`;
 }
 
-function Attention({ data, waiting }) {
+function Attention({ data, waiting, isLocal }) {
   const total = { pass: 0, warn: 0, ask: 0, block: 0 };
   for (const hour of data.hours) for (const word of Object.keys(total)) total[word] += hour[word] ?? 0;
   const all = total.pass + total.warn + total.ask + total.block;
@@ -112,7 +112,7 @@ function Attention({ data, waiting }) {
       <li><a href="/integrity?q=kind:decision+since:7d"><b>${all.toLocaleString()}</b> ${chooseNoun(all, "decision")} in seven days</a></li>
       <li><a href="/integrity?q=verdict:ask+since:7d"><b class="ask">${total.ask.toLocaleString()}</b> ${chooseNoun(total.ask, "ask")}</a></li>
       <li><a href="/integrity?q=verdict:block+since:7d"><b class="block">${total.block.toLocaleString()}</b> ${chooseNoun(total.block, "block")}</a></li>
-      <li><a href="/settings"><b>${data.machines_seen_today}</b> of ${showCount(data.machines, "machine")} seen today</a></li>
+      ${!isLocal && html`<li><a href="/settings"><b>${data.machines_seen_today}</b> of ${showCount(data.machines, "machine")} seen today</a></li>`}
     </ul>
     ${(data.forks > 0 || data.machines_without_hook > 0 || data.machines_at_fault > 0 || data.problems.length > 0) &&
     html`<ul class="attention">

@@ -1,5 +1,6 @@
 // Small pieces that several pages share.
-import { html, useEffect, useRef } from "./html.js";
+import { call } from "./api.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 import { useKeys } from "./keys.js";
 import { go, withQuery } from "./router.js";
 import { showTime } from "./text.js";
@@ -44,4 +45,20 @@ export function instead(action) {
 
 export function Empty({ children }) {
   return html`<p class="empty">${children}</p>`;
+}
+
+// Asks the service to verify a chain; `describe` says its answer in words.
+export function VerifyButton({ path, describe }) {
+  const [state, setState] = useState(null);
+  const verify = async () => {
+    setState({ text: "verifying…" });
+    try {
+      const report = await call(path);
+      setState({ text: describe(report), isIntact: report.intact });
+    } catch (error) {
+      setState({ text: error.message, isIntact: false });
+    }
+  };
+  const style = state?.isIntact === undefined ? "" : state.isIntact ? "pass" : "block";
+  return html`<button onClick=${verify}>Verify</button><span class=${`result ${style}`} role="status">${state?.text ?? ""}</span>`;
 }

@@ -3,7 +3,7 @@ import { call, repeatLoad, useData } from "./api.js";
 import { Detail } from "./detail.js";
 import { html, useEffect, useMemo, useState } from "./html.js";
 import { useKeys } from "./keys.js";
-import { Empty, Freshness, Verdict } from "./parts.js";
+import { Empty, Freshness, Verdict, VerifyButton } from "./parts.js";
 import { go, withQuery } from "./router.js";
 import { ENTRIES, RowList } from "./rows.js";
 import { lastName, quote, showCount, showMoment, showText, showTime } from "./text.js";
@@ -79,7 +79,7 @@ export function SessionPage({ chain, query }) {
         <button aria-pressed=${!showsAll} onClick=${toggle}>Decisions only</button>
         <button aria-label="Previous ask or block" onClick=${() => jump(-1)}>Previous<span class="optional"> ask or block</span></button>
         <button aria-label="Next ask or block" onClick=${() => jump(1)}>Next<span class="optional"> ask or block</span></button>
-        <${Verification} chain=${chain} />
+        <${VerifyButton} path=${`/v1/sessions/${chain}/verification`} describe=${describeChain} />
       </div>
     </div>
     <${RowList}
@@ -102,7 +102,7 @@ function SessionFacts({ session }) {
   return html`<p class="facts">
     ${showText(session.machine)} · ${showText(session.host || "–")} · ${showMoment(session.first_ts)} – ${showMoment(session.last_ts)} ·
     ${" "}${count(session.decisions, "action", "kind:decision")}, ${count(session.asks, "ask", "verdict:ask")}, ${count(session.blocks, "block", "verdict:block")} ·
-    ${" "}signed up to ${session.signed_seq} of ${session.seq}${session.forked ? html` · <b class="block">this history was rewritten later</b>` : ""}
+    ${" "}${session.signed_seq ? `signed up to ${session.signed_seq} of ${session.seq}` : "not signed yet"}${session.forked ? html` · <b class="block">this history was rewritten later</b>` : ""}
   </p>`;
 }
 
@@ -117,49 +117,46 @@ function EntryRow({ row }) {
 
 const LANE_MARKS = 400;
 
-// The whole session on one line: where asks and blocks are. A mark stands for the strictest of its stretch.
+// What is marked, the most important last; and entries that are no decision.
+const MARKS = ["proof", "warn", "claim", "ask", "gap", "block"];
+const MARKED_KINDS = { validator_pass: "proof", completion: "claim", gap: "gap", crash: "gap" };
+
+const chooseMark = ([, , kind, verdict]) => MARKED_KINDS[kind] ?? verdict;
+
+// The whole session on one line. A mark stands for the most important of its stretch.
 function Lane({ rows, onSelect }) {
   const marks = useMemo(() => {
-    const rank = { block: 3, ask: 2, warn: 1 };
     const step = Math.max(1, rows.length / LANE_MARKS);
-    const strictest = new Map();
+    const strongest = new Map();
     rows.forEach((row, index) => {
       const slot = Math.floor(index / step);
-      if (rank[row[3]] > (rank[strictest.get(slot)?.[3]] ?? 0)) strictest.set(slot, row);
+      const rank = MARKS.indexOf(chooseMark(row));
+      if (rank > (strongest.get(slot)?.rank ?? -1)) strongest.set(slot, { rank, row });
     });
-    return [...strictest].map(([slot, row]) => ({ left: ((slot + 0.5) * step * 100) / Math.max(1, rows.length), row }));
+    return [...strongest].map(([slot, { rank, row }]) => ({ left: ((slot + 0.5) * step * 100) / Math.max(1, rows.length), mark: MARKS[rank], row }));
   }, [rows]);
-  return html`<div class="lane" aria-label=${`${marks.length} marks of asks and blocks`}>
-    ${marks.map(
-      ({ left, row }) =>
-        html`<button
-          key=${row[0]}
-          class=${`mark-${row[3]}`}
-          style=${{ left: `${Math.min(left, 99.5)}%` }}
-          title=${`${row[3]} at ${row[0]}: ${showText(row[7])}`}
-          aria-label=${`${row[3]} at entry ${row[0]}`}
-          onClick=${() => onSelect(row[0])}
-        ></button>`,
-    )}
-  </div>`;
+  const words = MARKS.filter((word) => marks.some(({ mark }) => mark === word));
+  return html`<figure class="overview">
+    <div class="lane">
+      ${marks.map(
+        ({ left, mark, row }) =>
+          html`<button
+            key=${row[0]}
+            class=${`mark-${mark}`}
+            style=${{ left: `${Math.min(left, 99.5)}%` }}
+            title=${`${mark} at ${row[0]}: ${showText(row[7])}`}
+            aria-label=${`${mark} at entry ${row[0]}`}
+            onClick=${() => onSelect(row[0])}
+          ></button>`,
+      )}
+    </div>
+    <figcaption>the whole session${words.map((word) => html` <span class=${`key ${word}`}>${word}</span>`)}</figcaption>
+  </figure>`;
 }
 
-function Verification({ chain }) {
-  const [state, setState] = useState(null);
-  useEffect(() => setState(null), [chain]);
-  const verify = async () => {
-    setState({ text: "verifying…" });
-    try {
-      const report = await call(`/v1/sessions/${chain}/verification`);
-      const bodies = report.absent_bodies ? `, ${showCount(report.absent_bodies, "body left out", "bodies left out")}` : "";
-      const text = report.intact
-        ? `intact: ${showCount(report.entries, "entry", "entries")}, signed up to ${report.signed_seq}${bodies}`
-        : `FAILING: ${report.findings.map(showText).join("; ") || "the head is another"}`;
-      setState({ text, isIntact: report.intact });
-    } catch (error) {
-      setState({ text: error.message, isIntact: false });
-    }
-  };
-  const style = state?.isIntact === undefined ? "" : state.isIntact ? "pass" : "block";
-  return html`<button onClick=${verify}>Verify</button><span class=${`result ${style}`} role="status">${state?.text ?? ""}</span>`;
+function describeChain(report) {
+  const bodies = report.absent_bodies ? `, ${showCount(report.absent_bodies, "body left out", "bodies left out")}` : "";
+  return report.intact
+    ? `intact: ${showCount(report.entries, "entry", "entries")}, signed up to ${report.signed_seq}${bodies}`
+    : `FAILING: ${report.findings.map(showText).join("; ") || "the head is another"}`;
 }

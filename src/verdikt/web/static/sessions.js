@@ -1,6 +1,6 @@
 // The sessions, the last active first.
-import { call, useData } from "./api.js";
-import { html, useEffect, useState } from "./html.js";
+import { usePages } from "./api.js";
+import { html } from "./html.js";
 import { ExportBar } from "./export.js";
 import { Empty, SearchBox } from "./parts.js";
 import { go } from "./router.js";
@@ -18,17 +18,7 @@ const SESSIONS = {
 
 export function SessionsPage({ query, me }) {
   const q = query.get("q") ?? "";
-  const address = `/v1/sessions?q=${encodeURIComponent(q)}&limit=100`;
-  const first = useData(address);
-  const [more, setMore] = useState({ address, sessions: [], cursor: null });
-  useEffect(() => setMore({ address, sessions: [], cursor: null }), [address]);
-
-  const sessions = [...(first.data?.sessions ?? []), ...(more.address === address ? more.sessions : [])];
-  const cursor = more.cursor ?? first.data?.cursor ?? "";
-  const loadMore = async () => {
-    const page = await call(`${address}&cursor=${encodeURIComponent(cursor)}`);
-    setMore((before) => ({ address, sessions: [...before.sessions, ...page.sessions], cursor: page.cursor }));
-  };
+  const { first, rows: sessions, loadMore } = usePages(`/v1/sessions?q=${encodeURIComponent(q)}&limit=100`, "sessions");
   return html`<main tabindex="-1" class="page">
     <h1>Sessions</h1>
     <${SearchBox} query=${q} />
@@ -43,7 +33,7 @@ export function SessionsPage({ query, me }) {
       onOpen=${(session) => go(SESSIONS.linkOf(session))}
       renderRow=${(session) => html`<${SessionRow} session=${session} isLocal=${me.is_local} />`}
     />`}
-    ${cursor && html`<button onClick=${loadMore}>Older sessions</button>`}
+    ${loadMore && html`<button onClick=${loadMore}>Older sessions</button>`}
   </main>`;
 }
 

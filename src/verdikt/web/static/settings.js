@@ -1,17 +1,16 @@
 // Who is signed in, the machines, the theme, and what was done to this service.
-import { call, useData } from "./api.js";
+import { call, useData, usePages } from "./api.js";
 import { DeviceConfirmation, People, Tokens } from "./access.js";
 import { html, useState } from "./html.js";
 import { DesktopNotices } from "./notices.js";
 import { Notifiers } from "./notifiers.js";
-import { Freshness } from "./parts.js";
+import { Freshness, VerifyButton } from "./parts.js";
 import { SecurityKeys } from "./security_keys.js";
 import { quote, showAge, showCount, showMoment, showShort, showText } from "./text.js";
 
 export function SettingsPage({ me }) {
   const [version, setVersion] = useState(0);
   const machines = useData("/v1/machines", { everySeconds: 15, version });
-  const events = useData(me.roles.includes("auditor") || me.roles.includes("admin") ? "/v1/events" : "");
   const isAdmin = me.roles.includes("admin");
   const signOut = async () => {
     await call("/v1/sign-out", { method: "POST", body: {} });
@@ -37,21 +36,31 @@ export function SettingsPage({ me }) {
     </section>
     ${isAdmin && !me.is_local && html`<${People} me=${me} />`}
     <${Tokens} />
-    ${events.data &&
-    html`<section>
-      <h2>What was done to this service</h2>
-      <table>
-        <thead><tr><th>when</th><th>who</th><th>what</th></tr></thead>
-        <tbody>
-          ${events.data.events.map((event) => html`<tr key=${event.n}>
-            <td>${showMoment(event.at)}</td>
-            <td class="name">${showText(event.actor)}</td>
-            <td class="long" title=${showText(event.object)}>${showText(event.verb.replaceAll("_", " "))} ${showShort(event.object)}</td>
-          </tr>`)}
-        </tbody>
-      </table>
-    </section>`}
+    ${(me.roles.includes("auditor") || isAdmin) && html`<${Events} />`}
   </main>`;
+}
+
+function Events() {
+  const { rows, loadMore } = usePages("/v1/events?limit=100", "events");
+  return html`<section>
+    <h2>What was done to this service</h2>
+    <div class="bar"><span class="facts">Each row has the hash of the one before it.</span><${VerifyButton} path="/v1/events/verification" describe=${describeRecord} /></div>
+    <table>
+      <thead><tr><th>when</th><th>who</th><th>what</th></tr></thead>
+      <tbody>
+        ${rows.map((event) => html`<tr key=${event.n}>
+          <td>${showMoment(event.at)}</td>
+          <td class="name">${showText(event.actor)}</td>
+          <td class="long" title=${showText(event.object)}>${showText(event.verb.replaceAll("_", " "))} ${showShort(event.object)}</td>
+        </tr>`)}
+      </tbody>
+    </table>
+    ${loadMore && html`<p><button onClick=${loadMore}>Older</button></p>`}
+  </section>`;
+}
+
+function describeRecord(report) {
+  return report.intact ? "intact" : `FAILING: row ${report.broken} is not as it was written, or one before it is missing`;
 }
 
 function Machines({ machines, canRevoke }) {
@@ -86,7 +95,7 @@ function describeMachine(machine) {
   if (machine.lost_hosts.length) parts.push(`no hook in ${machine.lost_hosts.map(showText).join(", ")}`);
   if (machine.faults.length) parts.push(`doctor: ${machine.faults.map(showText).join(", ")}`);
   if (machine.unsent) parts.push(`${showCount(machine.unsent, "entry", "entries")} not sent`);
-  if (isSilent(machine)) parts.push("not heard of lately");
+  if (isSilent(machine)) parts.push(machine.seen ? "not heard of lately" : "has sent nothing yet");
   return parts.join("; ") || "intact";
 }
 

@@ -34,8 +34,9 @@ export function SignInPage() {
   const hint = methods.data?.is_local ? "Start `verdikt serve` and open the link that it prints." : "Ask an administrator for a link: `verdikt serve link` makes one.";
   return html`<main tabindex="-1" class="page sign-in">
     <h1>verdikt</h1>
+    <p class="facts">What agents did, what was decided about it, and what waits for an answer.</p>
     ${methods.data?.oidc
-      ? html`<div class="bar"><button onClick=${begin}>Sign in</button></div><p role="status">${message}</p>`
+      ? html`<div class="bar"><button onClick=${begin}>Sign in with your identity provider</button></div><p role="status">${message}</p>`
       : html`<p role="status">${message || methods.error?.message || (isExchanging ? "signing in…" : methods.data ? hint : "…")}</p>`}
   </main>`;
 }
