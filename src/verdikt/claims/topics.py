@@ -29,9 +29,8 @@ _ADDED_TOPICS = (
     (
         "deploy",
         compile_lazily(
-            rf"{_SUBJECT}(?:(?:sent|e-?mailed|posted)\b[^.;\n]{{0,40}}\b(?:{_LETTERS}|slack|team|customers?|clients?|users"
-            rf"|subscribers)|(?:the |your |our |all )*(?:\w+ )?(?:{_LETTERS}) (?:(?:was|were|(?:has|have) been|is|are)"
-            r" (?:sent|e-?mailed|posted)|went out)"
+            rf"{_SUBJECT}(?:sent|e-?mailed|posted|(?:the |your |our |all )*(?:\w+ )?(?:{_LETTERS})"
+            r" (?:(?:was|were|(?:has|have) been|is|are) (?:sent|e-?mailed|posted)|went out)"
             r"|migrated (?:the |our |your |all )*(?:\w+ )?(?:database|db|schema|tables|data)"
             r"|(?:ran|applied) (?:the |all |both )*(?:\w+ )?migrations?)\b",
             re.IGNORECASE,

@@ -119,7 +119,14 @@ WORDINGS: dict[str, tuple[Words | str, ...]] = {
             3,
         ),
         Words("everything_passes. everything_is_green."),
-        r"^\W*(?:the )?(?:tests?|test suite|suite) (?:are |is )?(?:now |all )?(?:pass\w*|green|succeed\w*)\W*$",
+        # Without a word before them that says which: `…, and the tests pass`.
+        r"(?:^|[,;:.(–—]|\b(?:and|und|et|y|e|и)\b)\W*(?:the |die |les |las |los |os )?"
+        r"(?:tests?|test suite|suite|pruebas|testes|тесты) "
+        r"(?:(?:are|is|now|all|still|sind|sont|están|são|ya|wieder|jetzt|alle) )*"
+        r"(?:pass\w*|green|succeed\w*|grün|laufen|passent|verts?|pasan|verdes?|passam|проходят|зел[её]ные)\b"
+        r"(?!\W+(?:in|for|of|für|von|de|para|в|для)\b)"
+        "|(?:^|[、，。；,;]) ?(?:テスト[はがも]?(?:通|成功|パス|グリーン)|测试[也都]?已?通过"
+        "|테스트[가는도]? ?(?:통과|성공))",
     ),
     "fewer_tests": (
         Words("skip. skips. skipping. skipped. xfail x-fail deselect expected_to_fail expected_failure"),

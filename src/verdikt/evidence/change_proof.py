@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from verdikt.claims.named_objects import find_changed_names, find_file_names, read_added_test_count
 from verdikt.claims.wording import has_wording
-from verdikt.evidence.check_proof import describe_missing_tests
+from verdikt.evidence.check_proof import describe_missing_tests, describe_unrun_test
 from verdikt.evidence.effect_proof import prove_effect, prove_reading
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
@@ -15,6 +15,7 @@ from verdikt.knowledge import find_language, find_record, find_role
 from verdikt.model.work_tree import classify_file, is_test_file
 from verdikt.runs.program_kinds import resolve_program_name
 from verdikt.runs.shell_runs import is_file_handler
+from verdikt.turns.own_tests import find_unrun_test
 from verdikt.turns.turn import TurnEvidence, is_same_path
 
 NOT_COVERED_BY_TESTS = (
@@ -32,6 +33,9 @@ NOT_COVERED_BY_TESTS = (
     ".cmake",
 )
 """Suffixes of code that a project's tests usually do not run; nor do they run Makefiles and Dockerfiles."""
+
+
+_TEST_VALIDATORS = ("tests_pass", "tests_no_worse")
 
 
 def list_changed_paths(turn: TurnEvidence) -> tuple[str, ...]:
@@ -199,17 +203,19 @@ def _prove_checked(request: ProofRequest, code: tuple[str, ...]) -> Proof | Miss
     for url in turn.contract.get_targets("urls") if turn.contract else ():
         if (proof := request.try_validator("http_2xx", {"url": url})).holds:
             return proof
-    validators = ["tests_pass", "tests_no_worse"]
+    validators = list(_TEST_VALIDATORS)
     needs_tests = "test" in checks and not all(_is_outside_tests(path) for path in code)
     if not needs_tests:
         validators += ["build_passes", "lint_clean", "types_clean"]
     elif {"lint", "types"} & set(request.claim.topics):
         validators += ["lint_clean", "types_clean"]
+    unrun = find_unrun_test(turn)
     for name in validators:
         proof = request.try_validator(name)
-        if proof.holds:
+        is_about_other_tests = bool(unrun) and name in _TEST_VALIDATORS
+        if proof.holds and not is_about_other_tests:
             return proof
-        reasons.append(proof.reason)
+        reasons.append(describe_unrun_test(unrun) if proof.holds else proof.reason)
     if needs_tests and not (build := request.try_validator("build_passes")).holds:
         # A build that failed tells more than tests that did not run.
         reasons.append(build.reason)
@@ -222,7 +228,7 @@ def _prove_checked(request: ProofRequest, code: tuple[str, ...]) -> Proof | Miss
     telling = [reason for reason in reasons if not reason.startswith("no ")]
     if telling or checks:
         kind = next((kind for kind in ("test", "build", "types", "lint") if kind in checks), "test")
-        return Missing((telling or reasons)[0], kind, path=code[-1])
+        return Missing((telling or reasons)[0], kind, path=code[-1], full_suite=bool(unrun))
     path = next((path for path in reversed(code) if path != "*"), "")
     return Missing(
         f"nothing ran, compiled or parsed `{path or 'the changed files'}` since it was changed", "run", path=path

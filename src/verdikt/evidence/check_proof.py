@@ -5,6 +5,7 @@ from verdikt.claims.wording import has_wording
 from verdikt.evidence.proof_request import Missing, ProofRequest
 from verdikt.evidence.validator import Proof
 from verdikt.model.work_tree import is_test_file
+from verdikt.turns.own_tests import find_unrun_test
 
 
 def prove_tests(request: ProofRequest) -> Proof | Missing:
@@ -21,7 +22,21 @@ def prove_tests(request: ProofRequest) -> Proof | Missing:
         return Missing(f"no run in this turn was of `{test}`", "test")
     if fewer := describe_missing_tests(request):
         return Missing(fewer, "test")
+    # A sentence that names a test file, or the command as it ran, claims no more than that.
+    is_narrow = "target" in arguments or _quotes_run(request)
+    if not (is_narrow or request.is_admitted) and (unrun := find_unrun_test(request.turn)):
+        return Missing(describe_unrun_test(unrun), "test", full_suite=True)
     return proof
+
+
+def describe_unrun_test(test: str) -> str:
+    """Return what is missing where the tests of changed code did not run."""
+    return f"`{test}` is about what was changed, and no run was of it"
+
+
+def _quotes_run(request: ProofRequest) -> bool:
+    runs = (run for call in request.turn.calls for run in call.successful_runs("test"))
+    return any(f"`{run.command_line}`" in request.text for run in runs)
 
 
 def _find_unselected_test(request: ProofRequest) -> str:

@@ -1,6 +1,7 @@
 """Proof of a claim about the repository: branch, commit, tag, merge, push, stash. Git shows it. Pure."""
 
 import re
+import shlex
 from collections.abc import Iterable
 
 from verdikt.claims.named_objects import find_changed_names, find_ref_names, find_spans
@@ -13,7 +14,8 @@ from verdikt.model.work_tree import GitState
 from verdikt.turns.turn import is_same_path
 
 _FORGES = find_role("forge")
-_HISTORY_PROGRAMS = _FORGES | find_role("version_control")
+_VERSION_CONTROL = find_role("version_control")
+_HISTORY_PROGRAMS = _FORGES | _VERSION_CONTROL
 _ON_BRANCH = compile_lazily(
     r"\b(?:on|to|in|onto|into|from|auf|dans|sur|en|na|no|в|на) (?:\S+ )?\S*\s*branch", re.IGNORECASE
 )
@@ -237,4 +239,34 @@ def prove_push(request: ProofRequest) -> Proof | Missing:
     # The remote had the commit before: then nothing was pushed, whatever the state shows.
     if not calls and not moved:
         return Missing("nothing was pushed in this turn", "push")
+    if name := _find_unpushed_name(request, before, after):
+        remote = next((ref.split("/")[2] for ref in after.refs if ref.startswith("refs/remotes/")), "origin")
+        return Missing(f"no push of this turn was of `{name}`", f"run git push {remote} {shlex.quote(name)}")
     return hold("git_state", *calls)
+
+
+def _find_unpushed_name(request: ProofRequest, before: GitState | None, after: GitState) -> str:
+    """Return a tag or a new branch that is said to be pushed and is not; empty where there is none.
+
+    Git does not keep which tags a remote has, so the commands decide; a script of the project may push any.
+    """
+    text = request.text
+    if before is None or has_wording("denied", text):
+        return ""
+    tags, branches = (
+        [name.removeprefix(prefix) for name in after.refs if name.startswith(prefix)]
+        for prefix in ("refs/tags/", "refs/heads/")
+    )
+    spans = find_spans(text)
+    names = [name for name in branches if name in spans and f"refs/heads/{name}" not in before.refs]
+    remote_names = {ref.split("/", 3)[3] for ref in after.refs if ref.startswith("refs/remotes/")}
+    names = [name for name in names if name not in remote_names]
+    if has_wording("tag", text):
+        named = [tag for tag in tags if tag in text]
+        names += named or [tag for tag in tags if f"refs/tags/{tag}" not in before.refs]
+    runs = [run for call in request.turn.calls for run in call.successful_runs("other", "commit", "look")]
+    pushes = [run.argv for run in runs if run.argv[0] in _VERSION_CONTROL and "push" in run.argv[1:5]]
+    if not pushes or any(not find_task_words(argv[0], "tags").isdisjoint(argv) for argv in pushes):
+        return ""
+    words = {part.removeprefix("refs/tags/") for argv in pushes for word in argv for part in word.split(":")}
+    return next((name for name in names if name not in words), "")

@@ -129,11 +129,12 @@ def prove_fetch(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | s
         if call.http is not None and 200 <= call.http < 300 and call.ok:
             changed = turn.describe_change_since(call)
             return f"the fetch was before {changed}" if changed else (call.seq,)
-        reason = (
-            f"the fetch said {call.http}"
-            if call.http
-            else "the fetch did not say its status; add `-i` or `-w '%{http_code}'`"
-        )
+        if call.http:
+            reason = f"the fetch said {call.http}"
+        elif call.failed:
+            reason = f"`{(call.command or call.target)[:120]}` failed"
+        else:
+            reason = "the fetch did not say its status; add `-i` or `-w '%{http_code}'`"
     return reason
 
 

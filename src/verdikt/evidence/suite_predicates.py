@@ -8,6 +8,7 @@ from verdikt.runs.logged_call import LoggedCall
 from verdikt.runs.program_kinds import is_partial_test_run, resolve_program_name
 from verdikt.runs.runner_output import can_have_printed
 from verdikt.runs.shell_runs import ProgramRun
+from verdikt.turns.own_tests import selects_all_tests
 from verdikt.turns.turn import TurnEvidence, is_path_below, is_same_path
 
 
@@ -146,16 +147,10 @@ def _covers_target(run: ProgramRun, target: str) -> bool:
 
 
 def _covers_all_tests(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> bool:
-    """Return whether a run was of all tests: it selected none, or it named every test file that there is."""
+    """Return whether a run was of all tests: it selected none, or it named every place that has any."""
     if not is_partial_test_run(run.argv):
         return not _find_untested_package(turn)
-    where = posixpath.join(call.cwd, run.cwd)
-    named = {posixpath.normpath(posixpath.join(where, word)): word for word in run.argv[1:]}
-    paths = {posixpath.join(turn.facts.root, path) for path in turn.facts.test_files}
-    if not paths or not paths <= named.keys():
-        return False
-    # Without the files, nothing else may select tests: `-k`, or a single test of a file.
-    return not is_partial_test_run([word for word in run.argv if word not in {named[path] for path in paths}])
+    return selects_all_tests(turn, call, run)
 
 
 def _find_untested_package(turn: TurnEvidence) -> str:

@@ -175,7 +175,13 @@ def is_partial_test_run(argv: Sequence[str]) -> bool:
         if not word.startswith("-") and word not in _FULL_SUITE_PATHS and _TEST_PATH.search(word):
             return True
     words = [word for word in arguments if not word.startswith("-")]
-    return len(words) > 1 and words[0] in find_task_words(name, "selects")
+    is_local = is_local_run(argv) and not any(word.endswith("...") for word in words)
+    return is_local or (len(words) > 1 and words[0] in find_task_words(name, "selects"))
+
+
+def is_local_run(argv: Sequence[str]) -> bool:
+    """Return whether a command is about the packages of the directories that it names, and not of those below."""
+    return not find_task_words(resolve_program_name(argv[0]) if argv else "", "local").isdisjoint(argv[1:2])
 
 
 def is_project_wrapper(word: str) -> bool:

@@ -143,6 +143,7 @@ class TurnFacts:
     test_files: tuple[str, ...] = ()  # all of the project, where a run named some of them; none: not known
     packages: Mapping[str, bool] = field(default_factory=dict)  # directory with a manifest → whether it has tests
     first_digest: str = ""  # of the sources at the prompt
+    own_tests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # changed code → the tests of it, by name
 
     @property
     def created_paths(self) -> tuple[str, ...]:
@@ -186,6 +187,7 @@ class TurnFacts:
             **({"test_files": list(self.test_files)} if self.test_files else {}),
             **({"packages": dict(self.packages)} if self.packages else {}),
             **({"first": self.first_digest} if self.first_digest else {}),
+            **({"own_tests": {path: list(tests) for path, tests in self.own_tests.items()}} if self.own_tests else {}),
         }
 
     @classmethod
@@ -211,6 +213,7 @@ class TurnFacts:
             tuple(map(str, record.get("test_files") or ())),
             {str(path): bool(has_tests) for path, has_tests in (record.get("packages") or {}).items()},
             str(record.get("first", "")),
+            {str(path): tuple(map(str, tests)) for path, tests in (record.get("own_tests") or {}).items()},
         )
 
 

@@ -31,6 +31,7 @@ from verdikt.turns.facts import (
     shorten_stamps,
     sum_census,
 )
+from verdikt.turns.own_tests import find_own_tests
 from verdikt.turns.turn import TurnEvidence, is_path_below, is_same_path
 
 T = TypeVar("T")
@@ -42,7 +43,7 @@ MAX_PARSED_FILES = 50
 MAX_NAMES = 100
 """Number of names at the end of a message that are looked up in the file system."""
 
-MAX_TEST_FILES = 20
+MAX_TEST_FILES = 100
 """Number of test files of a project up to which a run that names all of them counts as one of all tests."""
 
 MAX_PACKAGES = 200
@@ -143,6 +144,7 @@ class TurnObserver:
             _list_test_files(evidence, tree),
             _list_packages(evidence, tree),
             baseline.digest if baseline and baseline.root == tree.root else "",
+            find_own_tests(changes or (), tree.files) if _has_partial_run(evidence, tree) else {},
         )
         return facts, after, self._find_unlisted(evidence, tree, changes or {})
 
@@ -233,9 +235,8 @@ def _is_unlisted(path: str, tree: WorkTree, changes: Mapping[str, Any], checked_
 
 def _list_test_files(evidence: TurnEvidence, tree: WorkTree) -> tuple[str, ...]:
     """Return the project's test files, where a run was of a part of the tests; empty where there are many."""
-    runs = [run for call in evidence.calls for run in call.runs if run.kind == "test"]
     # In a large project, going through all files costs more than the rest of the facts.
-    if not any(is_partial_test_run(run.argv) for run in runs):
+    if not _has_partial_run(evidence, tree):
         return ()
     names = ("conftest.py", "__init__.py")
     paths = (path for path in tree.files if is_test_file(path) and os.path.basename(path) not in names)
@@ -243,13 +244,17 @@ def _list_test_files(evidence: TurnEvidence, tree: WorkTree) -> tuple[str, ...]:
     return test_files if len(test_files) <= MAX_TEST_FILES else ()
 
 
-def _list_packages(evidence: TurnEvidence, tree: WorkTree) -> dict[str, bool]:
-    """Return the packages of a monorepo, and whether each has tests, where a run was of a part of the project."""
+def _has_partial_run(evidence: TurnEvidence, tree: WorkTree) -> bool:
+    """Return whether a run of tests was of a part of the project, by its words or by where it ran."""
     runs = [(call, run) for call in evidence.calls for run in call.runs if run.kind == "test"]
-    is_partial = any(
+    return any(
         run.cwd or is_partial_test_run(run.argv) or os.path.normpath(call.cwd) != tree.root for call, run in runs
     )
-    if not is_partial:
+
+
+def _list_packages(evidence: TurnEvidence, tree: WorkTree) -> dict[str, bool]:
+    """Return the packages of a monorepo, and whether each has tests, where a run was of a part of the project."""
+    if not _has_partial_run(evidence, tree):
         return {}
     packages = {os.path.dirname(path): False for path in tree.files if os.path.basename(path) in _MANIFESTS}
     if set(packages) <= {""} or len(packages) > MAX_PACKAGES:
