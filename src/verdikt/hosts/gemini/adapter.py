@@ -35,10 +35,12 @@ def _name_like_others(payload: object) -> object:
     Gemini CLI's own, `mcp_SERVER_TOOL`, does not tell where the server's name ends.
     """
     context = payload.get("mcp_context") if isinstance(payload, Mapping) else None
-    names = [context.get(key) for key in ("server_name", "tool_name")] if isinstance(context, Mapping) else []
-    if not isinstance(payload, Mapping) or not all(isinstance(name, str) and name for name in names):
+    if not isinstance(payload, Mapping) or not isinstance(context, Mapping):
         return payload
-    return {**payload, "tool_name": "__".join(["mcp", *names])} if names and "__" not in names[0] else payload
+    server, tool = context.get("server_name"), context.get("tool_name")
+    if not (isinstance(server, str) and server and "__" not in server and isinstance(tool, str) and tool):
+        return payload
+    return {**payload, "tool_name": f"mcp__{server}__{tool}"}
 
 
 def encode(hook_event: HookEvent, host_decision: HostDecision) -> HookResponse:
