@@ -46,6 +46,7 @@ WORDINGS: dict[str, tuple[Words | str, ...]] = {
             14,
         ),
     ),
+    "push": (Words("push poussé hochgeladen. subid subí enviad envié envoyé отправ запуш プッシュ 推送 푸시"),),
     "stash": (Words("stash стэш スタッシュ 贮藏 스태시"),),
     "unstash": (
         Words(
@@ -108,6 +109,16 @@ WORDINGS: dict[str, tuple[Words | str, ...]] = {
             "revert undid. undone. restored. discarded. zurückgenommen. zurückgesetzt. zurückgestellt. rückgängig."
             " wiederhergestellt. verworfen. annul restaur rétabli remis deshice deshecho deshic desfiz desfeit descart"
             " откатил вернул отменил возвращ 元に戻 取り消 还原 撤销 撤回 回滚 改回 되돌 취소했"
+        ),
+    ),
+    "own_undo": (
+        Words(
+            "revert undid. undone. zurückgenommen. rückgängig. annul annulé. deshice deshecho desfiz desfeit откатил"
+            " отменил 元に戻 取り消 撤销 撤回 还原 되돌 취소했",
+            "my. meine. meinen. ma. mes. mon. mi. mis. meu. minha. meus. minhas. мои. мою. свои. свою. 自分の 私の"
+            " 我的 自己的 내_ 제_",
+            40,
+            40,
         ),
     ),
     "all_tests": (

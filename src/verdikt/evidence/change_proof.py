@@ -9,6 +9,7 @@ from verdikt.claims.named_objects import find_changed_names, find_file_names, re
 from verdikt.claims.wording import has_wording
 from verdikt.evidence.check_proof import describe_missing_tests, describe_unrun_test
 from verdikt.evidence.effect_proof import prove_effect, prove_reading
+from verdikt.evidence.git_proof import prove_settings
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
 from verdikt.knowledge import find_language, find_record, find_role
@@ -60,7 +61,12 @@ def prove_change(request: ProofRequest) -> Proof | Missing:
     # A turn that only read and checked did not make the changes of another session.
     if not changed or not turn.can_have_changed_files:
         return _explain_no_change(request)
-    for missing in (_find_untouched(request, changed), _find_missing_test(request), find_unparsable(turn)):
+    for missing in (
+        _find_kept_change(request, changed),
+        _find_untouched(request, changed),
+        _find_missing_test(request),
+        find_unparsable(turn),
+    ):
         if missing is not None:
             return missing
     entries = find_edit_entries(turn)
@@ -79,7 +85,7 @@ def prove_change(request: ProofRequest) -> Proof | Missing:
 
 def _explain_no_change(request: ProofRequest) -> Proof | Missing:
     turn = request.turn
-    other = prove_effect(request) or prove_reading(request)
+    other = prove_effect(request) or prove_settings(request) or prove_reading(request)
     if other is not None:
         return other
     if turn.facts.changes and not turn.can_have_changed_files:
@@ -118,6 +124,17 @@ def _find_untouched(request: ProofRequest, changed: tuple[str, ...]) -> Missing 
         names = ", ".join(f"`{name}`" for name in untouched[:4])
         kind = "" if all(classify_file(name) == "document" for name in untouched) else "test"
         return Missing(f"nothing was done about {names}, which the request names", kind)
+    return None
+
+
+def _find_kept_change(request: ProofRequest, changed: tuple[str, ...]) -> Missing | None:
+    """Return a file whose change the sentence says was taken back, and which was edited once and still differs."""
+    if not has_wording("own_undo", request.text):
+        return None
+    for name in find_file_names(request.text):
+        edits = [path for call in request.turn.calls for path in call.edited if path == "*" or is_same_path(path, name)]
+        if len(edits) == 1 and is_changed(name, changed):
+            return Missing(f"`{name}` still differs from when you were asked")
     return None
 
 

@@ -25,7 +25,7 @@ def prove_suite(
         for run in call.runs:
             if run.kind != "test" or (runner and runner not in run.command_line):
                 continue
-            fault = _find_test_fault(turn, call, run)
+            fault = _find_test_fault(turn, call, run, names_failures=_has_counts(call, arguments))
             if fault and not (lenient and _is_preexisting_failure(turn, call)):
                 # A red run of the same sources is the last word, whatever a smaller run before it said.
                 if not target and not run.dry_run and _is_red(call) and turn.is_fresh(call):
@@ -47,6 +47,15 @@ def prove_suite(
     return reason
 
 
+def _has_counts(call: LoggedCall, arguments: Arguments) -> bool:
+    """Return whether as many tests passed, of as many, as a message says that hides no failure: `2 of 3 tests pass`."""
+    counts = call.tests
+    return counts is not None and (str(counts.passed), str(counts.total)) == (
+        arguments.get("number"),
+        arguments.get("of"),
+    )
+
+
 def _is_red(call: LoggedCall) -> bool:
     return bool(call.tests and call.tests.failed) or (call.failed and call.tests is None)
 
@@ -65,14 +74,17 @@ def _matches_test_count(call: LoggedCall, turn: TurnEvidence, number: int) -> bo
     return any(number == counted.passed for counted in counts) or number in sums
 
 
-def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> str:
+def _find_test_fault(
+    turn: TurnEvidence, call: LoggedCall, run: ProgramRun, *, names_failures: bool = False
+) -> str:
     counts = call.tests
     if run.dry_run:
         return f"`{run.command_line}` runs no tests"
     if counts is not None and counts.total == 0:
         return f"`{run.command_line}` ran 0 tests"
     # Where the host keeps the status to itself, the count that the run printed must do.
-    if not (call.ok or call.status_unknown) or (counts is not None and counts.failed):
+    is_red = not (call.ok or call.status_unknown) or (counts is not None and counts.failed)
+    if is_red and not names_failures:
         # Started in the background, or still running when the host reported.
         if not call.failed and counts is None:
             return f"`{run.command_line}` has not told how it ended: it may still be running"

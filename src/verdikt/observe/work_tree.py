@@ -198,7 +198,10 @@ def _read_git_state(root: str, env: Mapping[str, str]) -> GitState:
         pushed = None if listing is None else bool(listing.strip())
     elif head:
         pushed = False
-    git_directory = (run_git(root, env, "rev-parse", "--absolute-git-dir") or "").strip()
+    directories = run_git(root, env, "rev-parse", "--absolute-git-dir", "--git-common-dir") or ""
+    git_directory, _, common_directory = directories.strip().partition("\n")
+    # Work trees beside each other share one file of settings.
+    settings, _ = _stamp_file(os.path.join(root, common_directory, "config"), 40) if git_directory else ("", 0)
     operation = next(
         (
             name
@@ -207,7 +210,7 @@ def _read_git_state(root: str, env: Mapping[str, str]) -> GitState:
         ),
         "",
     )
-    return GitState(head, branch, refs, pushed, operation)
+    return GitState(head, branch, refs, pushed, operation, settings[:16])
 
 
 def _read_refs(root: str, env: Mapping[str, str]) -> dict[str, str]:

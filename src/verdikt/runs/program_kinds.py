@@ -184,6 +184,17 @@ def is_local_run(argv: Sequence[str]) -> bool:
     return not find_task_words(resolve_program_name(argv[0]) if argv else "", "local").isdisjoint(argv[1:2])
 
 
+_QUIET = frozenset(("-s", "-q", "--silent", "--quiet"))
+
+
+def is_optional_task(argv: Sequence[str]) -> bool:
+    """Return whether a named task of this directory may be missing without a failure: `npm run types --if-present`."""
+    optional = find_task_words(resolve_program_name(argv[0]) if argv else "", "optional")
+    options = {word for word in argv[1:] if word.startswith("-")} - _QUIET
+    # With other options, the task may be that of another directory.
+    return bool(options) and options <= optional
+
+
 def is_project_wrapper(word: str) -> bool:
     """Return whether a word names a file of the project that starts the real tool: `./gradlew`."""
     return word.rpartition("/")[2] in _PROJECT_WRAPPERS

@@ -19,8 +19,8 @@ from verdikt.observe.git_repository import run_git
 from verdikt.observe.project_checks import detect_project_checks, read_task_script
 from verdikt.observe.small_file import read_small_text
 from verdikt.observe.work_tree import list_changes_between, read_work_tree
-from verdikt.runs.program_kinds import is_partial_test_run, is_project_wrapper
-from verdikt.runs.shell_runs import read_runs
+from verdikt.runs.program_kinds import is_optional_task, is_partial_test_run, is_project_wrapper
+from verdikt.runs.shell_runs import hides_status, read_runs
 from verdikt.runs.test_census import Census, take_census
 from verdikt.turns.facts import (
     MAX_CHECKED_FILES,
@@ -79,19 +79,30 @@ class TurnObserver:
         paths = [path for path, (_, now) in tree.dirty.items() if now and _is_counted(path)][:MAX_CENSUS_FILES]
         return Snapshot.from_tree(tree, {path: self._count_tests(tree.root, path) for path in paths})
 
-    def find_hollow_runs(self, directory: str, runs: Sequence[Mapping[str, Any]], tree: WorkTree) -> frozenset[int]:
-        """Return the positions of runs whose program is not the one it is called like.
+    def find_run_faults(
+        self, directory: str, runs: Sequence[Mapping[str, Any]], tree: WorkTree
+    ) -> dict[int, dict[str, Any]]:
+        """Return position → what to record otherwise, of the checks that are not what their command line says.
 
-        That is a file of the project called like a runner, a module of the project that hides the installed one, and
-        a task (`npm test`) that only prints.
+        A program that is not the one it is called like checks nothing: a file of the project called like a runner, a
+        module of the project that hides the installed one, a task (`npm test`) that only prints or does not exist. Of
+        a task that ends well whatever its linter or compiler says, the status tells nothing.
         """
-        hollow = set()
+        faults: dict[int, dict[str, Any]] = {}
         for position, run in enumerate(runs):
             argv = tuple(map(str, run["argv"]))
+            if run["kind"] not in ("test", "build", "lint") or not argv:
+                continue
             where = os.path.normpath(os.path.join(directory, run["cwd"] or "."))
-            if run["kind"] in ("test", "build", "lint") and argv and self._is_hollow(argv, where, tree):
-                hollow.add(position)
-        return frozenset(hollow)
+            script: str = self._read_path(where, partial(read_task_script, argv=argv), "")
+            parts = read_runs(script) if script else ()
+            inner = [part for part in parts if part.kind != "look"]
+            if self._is_hollow(argv, where, tree) or (parts and not inner) or (not script and is_optional_task(argv)):
+                faults[position] = {"kind": "other"}
+            # Of tests the counts are read, which no mask hides.
+            elif run["kind"] != "test" and hides_status(script, inner):
+                faults[position] = {"speaks": False}
+        return faults
 
     def _is_hollow(self, argv: tuple[str, ...], where: str, tree: WorkTree) -> bool:
         # `./gradlew` is a file of the project that starts the real tool.
@@ -102,9 +113,7 @@ class TurnObserver:
             module = argv[argv.index("-m") + 1] if argv.index("-m") + 1 < len(argv) else ""
             base = os.path.relpath(os.path.join(where, module), tree.root)
             return bool(module) and (f"{base}.py" in tree.files or f"{base}/__main__.py" in tree.files)
-        script: str = self._read_path(where, partial(read_task_script, argv=argv), "")
-        inner = read_runs(script) if script else ()
-        return bool(inner) and all(run.kind == "look" for run in inner)
+        return False
 
     def collect_facts(
         self,
