@@ -19,6 +19,8 @@ _FILE = compile_lazily(
 _SPAN = compile_lazily(r"`([^`\s]{1,200})`")
 _DIRECTORY = compile_lazily(
     r"(?:`([\w.@+/-]+?)/?`|(?<![\w`])([\w.@+-]+(?:/[\w.@+-]+)*)/?)\s+(?:directory|folder|dir)\b|`([\w.@+/-]+)/`"
+    r"|\b(?:directory|folder|ordner|verzeichnis|dossier|répertoire|carpeta|directorio|pasta|diretório|папк[аиу]|каталог)"
+    r" `([\w.@+/-]+)`|`([\w.@+/-]+)` ?(?:ディレクトリ|フォルダ|目录|文件夹|디렉터리|디렉토리|폴더)"
     r"|(?<![\w/.`:])((?:[\w.@+-]+/)+)(?=[\s,.;)]|$)",
     re.IGNORECASE,
 )
@@ -42,9 +44,6 @@ _MENTIONED_BEFORE = compile_lazily(
 
 _SOURCE_OF = compile_lazily(r"^[`\"'*)]*\s*(?:→|->|=>|➜|⟶)\s*[`\"'*(]*")
 _CONVERTED_TO = compile_lazily(r"^[`\"'*)]*\s+(?:in)?to\s+[`\"'*(]*")
-_CONVERTED = compile_lazily(
-    r"\b(?:convert|export|translat|transform|render|compil)\w*\s+(?:the |our |your )*[`\"'*(]*$", re.IGNORECASE
-)
 """What stands around a file that another was made from: `data.csv → data.json`, `converted data.csv to data.json`."""
 
 
@@ -72,10 +71,15 @@ def find_changed_names(text: str) -> tuple[str, ...]:
     )
 
 
+def find_source_names(text: str) -> tuple[str, ...]:
+    """Return the files that a text names as what others were made from; these need not change."""
+    return tuple(name for name, start, end in _iter_file_names(text) if _is_source_of_another(text, start, end))
+
+
 def _is_source_of_another(text: str, start: int, end: int) -> bool:
     """Return whether a file is named as what another one, named next, was made from."""
     following = _SOURCE_OF.match(text[end : end + 20])
-    if following is None and _CONVERTED.search(text[max(0, start - 60) : start]):
+    if following is None and has_wording("convert", text[max(0, start - 30) : start]):
         following = _CONVERTED_TO.match(text[end : end + 20])
     return following is not None and bool(_FILE.match(text, end + following.end()))
 

@@ -111,16 +111,13 @@ WORDINGS: dict[str, tuple[Words | str, ...]] = {
             " откатил вернул отменил возвращ 元に戻 取り消 还原 撤销 撤回 回滚 改回 되돌 취소했"
         ),
     ),
-    "own_undo": (
+    "own": (
         Words(
-            "revert undid. undone. zurückgenommen. rückgängig. annul annulé. deshice deshecho desfiz desfeit откатил"
-            " отменил 元に戻 取り消 撤销 撤回 还原 되돌 취소했",
             "my. meine. meinen. ma. mes. mon. mi. mis. meu. minha. meus. minhas. мои. мою. свои. свою. 自分の 私の"
-            " 我的 自己的 내_ 제_",
-            40,
-            40,
+            " 我的 自己的 내_ 제_"
         ),
     ),
+    "convert": (Words("convert export translat transform render compil"),),
     "all_tests": (
         Words(
             "all. every. whole. full. entire. complete. everything. alle. allen. sämtliche gesamte. ganze. komplette."

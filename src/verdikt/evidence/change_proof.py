@@ -5,7 +5,12 @@ import posixpath
 import re
 from contextlib import suppress
 
-from verdikt.claims.named_objects import find_changed_names, find_file_names, read_added_test_count
+from verdikt.claims.named_objects import (
+    find_changed_names,
+    find_file_names,
+    find_source_names,
+    read_added_test_count,
+)
 from verdikt.claims.wording import has_wording
 from verdikt.evidence.check_proof import describe_missing_tests, describe_unrun_test
 from verdikt.evidence.effect_proof import prove_effect, prove_reading
@@ -129,7 +134,7 @@ def _find_untouched(request: ProofRequest, changed: tuple[str, ...]) -> Missing 
 
 def _find_kept_change(request: ProofRequest, changed: tuple[str, ...]) -> Missing | None:
     """Return a file whose change the sentence says was taken back, and which was edited once and still differs."""
-    if not has_wording("own_undo", request.text):
+    if not (has_wording("taken_back", request.text) and has_wording("own", request.text)):
         return None
     for name in find_file_names(request.text):
         edits = [path for call in request.turn.calls for path in call.edited if path == "*" or is_same_path(path, name)]
@@ -163,6 +168,8 @@ _UNCHANGED = r"unchanged|untouched|no changes?|(?:not|n't) (?:need|chang|touch)\
 def _is_excused(request: ProofRequest, name: str) -> bool:
     """Return whether a requested file need not have changed: it was run as a test, or the message says why."""
     base = posixpath.basename(name)
+    if any(is_same_path(name, source) for source in find_source_names(request.message)):
+        return True
     if is_test_file(name) and any(
         not run_words or any(is_same_path(name, word) for word in run_words)
         for call in request.turn.calls

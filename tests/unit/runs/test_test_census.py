@@ -41,3 +41,21 @@ def test_tests_and_marks_of_a_source_are_counted() -> None:
     text = "import pytest\n\n\n@pytest.mark.xfail\ndef test_a():\n    pass\n\n\n# def test_b():\n"
 
     assert take_census("test_a.py", text) == Census(1, 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "census"),
+    [
+        ("a_test.go", "//go:build slow\n\npackage a\n\nfunc TestA(t *testing.T) {\n}\n", Census(1, 1)),
+        ("a.go", "//go:build linux\n\npackage a\n", Census(0, 0)),
+        ("lib.rs", '#[cfg(feature = "slow")]\n#[test]\nfn a() {}\n', Census(1, 1)),
+        ("lib.rs", "#[test]\n#[should_panic]\n#[cfg(unix)]\nfn a() {}\n", Census(1, 1)),
+        ("lib.rs", "#[test]\n#[cfg_attr(miri, ignore)]\nfn a() {}\n", Census(1, 1)),
+        ("lib.rs", '#[cfg(all(test, feature = "x"))]\nmod tests {}\n', Census(0, 1)),
+        ("lib.rs", '#[cfg(test)]\nmod tests {}\n\n#[cfg(feature = "x")]\nfn b() {}\n', Census(0, 0)),
+        ("a.test.ts", "test.skipIf(ci)('a', () => {})\n", Census(0, 1)),
+    ],
+)
+def test_test_that_is_compiled_or_run_on_a_condition_has_a_mark(path: str, text: str, census: Census) -> None:
+    """A build constraint, a feature or an environment may keep it from running; of other code they say nothing."""
+    assert take_census(path, text) == census
