@@ -150,7 +150,8 @@ class EvidenceGate:
         directory = self._find_checked_directory(action.cwd, evidence.get("runs", ()))
         if directory and (tree := self._observer.read_tree(os.path.join(self._base_directory, directory))):
             evidence["tree"] = record_checked_tree(tree)
-            for position, fault in self._observer.find_run_faults(action.cwd, evidence["runs"], tree).items():
+            faults = self._observer.find_run_faults(action.cwd, action.command, evidence["runs"], tree)
+            for position, fault in faults.items():
                 evidence["runs"][position].update(fault)
         return evidence
 

@@ -255,10 +255,22 @@ def prove_push(request: ProofRequest) -> Proof | Missing:
     # The remote had the commit before: then nothing was pushed, whatever the state shows.
     if not calls and not moved:
         return Missing("nothing was pushed in this turn", "push")
+    if name := _find_unused_remote(request, before, after):
+        return Missing(f"nothing was pushed to `{name}`", f"run git push {shlex.quote(name)} HEAD")
     if name := _find_unpushed_name(request, before, after):
         remote = next((ref.split("/")[2] for ref in after.refs if ref.startswith("refs/remotes/")), "origin")
         return Missing(f"no push of this turn was of `{name}`", f"run git push {remote} {shlex.quote(name)}")
     return hold("git_state", *calls)
+
+
+def _find_unused_remote(request: ProofRequest, before: GitState | None, after: GitState) -> str:
+    """Return a remote that is said to have been pushed to, while pushes named only others; empty without one."""
+    runs = [run for call in request.turn.calls for run in call.successful_runs("other", "commit", "look")]
+    pushes = [run.argv for run in runs if run.argv[0] in _VERSION_CONTROL and "push" in run.argv[1:5]]
+    used = {word for argv in pushes for word in argv if word in after.remotes}
+    if before is None or not used or len(pushes) != sum(not used.isdisjoint(argv) for argv in pushes):
+        return ""
+    return next((name for name in find_spans(request.text) if name in after.remotes and name not in used), "")
 
 
 def _find_unpushed_name(request: ProofRequest, before: GitState | None, after: GitState) -> str:

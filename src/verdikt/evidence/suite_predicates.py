@@ -74,9 +74,7 @@ def _matches_test_count(call: LoggedCall, turn: TurnEvidence, number: int) -> bo
     return any(number == counted.passed for counted in counts) or number in sums
 
 
-def _find_test_fault(
-    turn: TurnEvidence, call: LoggedCall, run: ProgramRun, *, names_failures: bool = False
-) -> str:
+def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun, *, names_failures: bool = False) -> str:
     counts = call.tests
     if run.dry_run:
         return f"`{run.command_line}` runs no tests"

@@ -87,7 +87,8 @@ def _find_module(name: str, arguments: list[str]) -> str | None:
 
 def _classify_runner(name: str, arguments: list[str]) -> str:
     """Return the kind of the named task that a task runner starts; empty for other programs."""
-    words = [word for word in arguments if not word.startswith("-")]
+    # `make -j 4 -C . test`; another directory has tasks of its own.
+    words = [word for word in arguments if not word.startswith("-") and word != "." and not word.isdecimal()]
     if name in _TASK_RUNNERS:
         return _classify_task_name(words[0] if words else "all")
     if name in _SCRIPT_HOLDERS and words[:1] in (["run"], ["run-script"]):
@@ -174,7 +175,12 @@ def is_partial_test_run(argv: Sequence[str]) -> bool:
             return True
         if not word.startswith("-") and word not in _FULL_SUITE_PATHS and _TEST_PATH.search(word):
             return True
-    words = [word for word in arguments if not word.startswith("-")]
+    valued = (find_record(name) or {}).get("values", "").split()
+    words = [
+        word
+        for option, word in itertools.pairwise(["", *arguments])
+        if not word.startswith("-") and (option not in valued or "/" in word)
+    ]
     is_local = is_local_run(argv) and not any(word.endswith("...") for word in words)
     return is_local or (len(words) > 1 and words[0] in find_task_words(name, "selects"))
 

@@ -39,7 +39,7 @@ def test_changed_files_are_told_from_mentioned_ones(text: str, names: tuple[str,
 def test_other_names_are_found() -> None:
     """Directories, packages, branches and numbers of tests."""
     assert find_directory_names("I deleted the `build` directory and dist/.") == ("build", "dist")
-    assert find_directory_names("Le dossier `build` n'existe plus, und das Verzeichnis `dist` auch.") == ("build", "dist")
+    assert find_directory_names("Le dossier `build` n'existe plus ; das Verzeichnis `dist` auch.") == ("build", "dist")
     assert find_directory_names("已删除 `build` 目录") == ("build",)
     assert find_package_names("Installed `requests` and the dependencies.") == ("requests",)
     assert find_ref_names("I created the branch `feature/tax` and tagged it as v1.2.") == ("feature/tax", "v1.2")
