@@ -1,6 +1,7 @@
 """What a program's run is as evidence: whether it tests, builds, lints, commits, fetches, or only looks."""
 
 import itertools
+import posixpath
 import re
 from collections.abc import Sequence
 
@@ -35,6 +36,19 @@ def classify_run(argv: Sequence[str]) -> str:
     return (
         _classify_command(name, arguments) or _classify_runner(name, arguments) or _KIND_BY_PROGRAM.get(name, "other")
     )
+
+
+def split_directory(argv: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """Return a task runner's words without the option that sends it elsewhere, and that directory; empty for here."""
+    options = find_task_words(resolve_program_name(argv[0]), "directory") if argv else frozenset()
+    for index, word in enumerate(argv):
+        name, _, value = word.partition("=")
+        if index and name in options:
+            end = index + 1 if value else index + 2
+            place = value or "".join(argv[index + 1 : end])
+            place = posixpath.dirname(place) if place.endswith(".toml") else place
+            return (*argv[:index], *argv[end:]), "" if place in (".", "./") else place
+    return argv, ""
 
 
 def edits_in_place(name: str, arguments: Sequence[str]) -> bool:

@@ -11,7 +11,14 @@ from verdikt.knowledge import find_role, find_task_words
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.patch import read_patch_paths
 from verdikt.model.work_tree import classify_file
-from verdikt.runs.program_kinds import ANY_PROGRAM, classify_run, edits_in_place, is_dry_run, resolve_program_name
+from verdikt.runs.program_kinds import (
+    ANY_PROGRAM,
+    classify_run,
+    edits_in_place,
+    is_dry_run,
+    resolve_program_name,
+    split_directory,
+)
 from verdikt.shell import analyse
 from verdikt.shell.command import Command, Redirect, Script
 
@@ -130,7 +137,7 @@ def _iter_runs(script: Script, depth: int) -> Iterator[ProgramRun]:
             continue
         real = _unwrap_command(script, command)
         words = [*(word.display_text for word in real.argv), *_list_variable_options(outer[:index], real)]
-        argv = tuple(word[:MAX_WORD_LENGTH] for word in words[:MAX_WORDS])
+        argv, place = split_directory(tuple(word[:MAX_WORD_LENGTH] for word in words[:MAX_WORDS]))
         is_certain = all(word.is_known for word in real.argv[:1]) and not real.host and not changes_path
         kind = classify_run(argv)
         is_certain = is_certain and real.name not in aliases and (kind not in _CHECK_KINDS or index >= last_edit)
@@ -139,7 +146,7 @@ def _iter_runs(script: Script, depth: int) -> Iterator[ProgramRun]:
             kind,
             propagates and is_certain,
             is_dry_run(argv),
-            _command_cwd(real),
+            join(_command_cwd(real), place) if place else _command_cwd(real),
             is_certain and not script.problems and _is_only_printer(script, outer, command),
             next((redirect.target.display_text for redirect in real.redirects if redirect.op == "<"), ""),
         )
