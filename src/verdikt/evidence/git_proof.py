@@ -229,9 +229,10 @@ def prove_settings(request: ProofRequest) -> Proof | None:
     before, after = request.turn.facts.git_before, request.turn.facts.git_after
     if before is None or after is None or before.settings == after.settings or has_wording("code_work", request.text):
         return None
+    # The settings show that it succeeded, also where the host does not tell.
     for call in reversed(request.turn.calls):
-        for run in call.successful_runs("other", "look"):
-            if run.argv[0] in _VERSION_CONTROL and shares_word(run, request.text):
+        for run in call.runs:
+            if not call.failed and run.argv[0] in _VERSION_CONTROL and shares_word(run, request.text):
                 return hold("git_state", call.seq)
     return None
 
