@@ -7,7 +7,7 @@ from verdikt.evidence.validator import Arguments
 from verdikt.runs.logged_call import LoggedCall
 from verdikt.runs.program_kinds import is_partial_test_run, resolve_program_name
 from verdikt.runs.runner_output import can_have_printed
-from verdikt.runs.shell_runs import ProgramRun
+from verdikt.runs.shell_runs import ProgramRun, find_edited_paths
 from verdikt.turns.own_tests import selects_all_tests
 from verdikt.turns.turn import TurnEvidence, is_path_below, is_same_path
 
@@ -90,7 +90,7 @@ def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun, *, n
             f": {counts.failed} of {counts.total} tests" if counts and counts.failed else ""
         )
     if not run.status_propagates and not (run.piped and counts is not None):
-        return f"{_name_status_hider(call.command)} hides the exit status of `{run.command_line}`; run it alone"
+        return _explain_masked_status(call.command, run.command_line)
     if counts is None:
         return f"`{run.command_line}` printed no count of tests, so nothing shows that any ran"
     if not can_have_printed(resolve_program_name(run.argv[0]), counts):
@@ -117,10 +117,14 @@ def _count_earlier_tests(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) 
     return max(turn.best_test_counts.get(run.command_line, 0), *earlier, 0)
 
 
-def _name_status_hider(command: str) -> str:
-    if re.search(r"(?<!\|)\|(?!\|)", command):
-        return "the pipe"
-    return next((f"the `{operator}`" for operator in ("||", ";", "&") if operator in command), "the command line")
+def _explain_masked_status(command: str, check: str) -> str:
+    """Return why the status of a whole command is not that of a check in it."""
+    plain = command.replace("&&", " ")
+    operators = (operator for operator in ("||", ";", "&") if operator in plain)
+    hider = "the pipe" if re.search(r"(?<!\|)\|(?!\|)", plain) else next((f"the `{one}`" for one in operators), "")
+    if not hider and find_edited_paths(command):
+        return f"the same command edits files around `{check}`; run it alone"
+    return f"{hider or 'the command line'} hides the exit status of `{check}`; run it alone"
 
 
 def _is_preexisting_failure(turn: TurnEvidence, call: LoggedCall) -> bool:

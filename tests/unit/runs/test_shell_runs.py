@@ -32,8 +32,17 @@ PROVES = [
     "set -e; pytest; echo done",
     "set -o pipefail; pytest | tee log",
     "set -euo pipefail\npytest | tail -5\necho ok",
+    "pytest && git add -A && git commit -m x",
+    "ruff format . && pytest",
+    "pytest && echo done > notes.md",
 ]
 PROVES_NOT = [
+    "pytest && git stash pop",
+    "git stash && pytest && git stash pop",
+    "pytest && ruff format .",
+    "bash -c pytest && mv new.py app.py",
+    "alias pytest=true; pytest",
+    "hash -p ./fake pytest && pytest",
     "pytest || true",
     "pytest || :",
     "true # pytest",
