@@ -138,7 +138,8 @@ def _find_kept_change(request: ProofRequest, changed: tuple[str, ...]) -> Missin
         return None
     for name in find_file_names(request.text):
         edits = [path for call in request.turn.calls for path in call.edited if path == "*" or is_same_path(path, name)]
-        if len(edits) == 1 and is_changed(name, changed):
+        # A second edit, or one of files that are not known, may have been the way back.
+        if len(edits) == 1 and edits[0] != "*" and is_changed(name, changed):
             return Missing(f"`{name}` still differs from when you were asked")
     return None
 
