@@ -95,6 +95,8 @@ def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun, *, n
         return f"`{run.command_line}` printed no count of tests, so nothing shows that any ran"
     if not can_have_printed(resolve_program_name(run.argv[0]), counts):
         return f"the summary in the output is not one of `{run.command_line}`"
+    if run.starts in (turn.facts.changes or ()):
+        return f"`{run.command_line}` starts `{run.starts}`, which is no known runner and was changed in this turn"
     if changed := turn.describe_change_since(call):
         return f"`{run.command_line}` ran before {changed}"
     if other := turn.find_work_elsewhere(call, run):

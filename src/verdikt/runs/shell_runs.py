@@ -53,7 +53,7 @@ class ProgramRun:
 
     `status_propagates`: a status of 0 for the whole command means that this program ended with 0 too. `piped`: a pipe
     hides the status, but nothing except this program can have printed a summary in what the command printed. `reads` is
-    the file on its standard input.
+    the file on its standard input, `starts` a file of the project that a task of this name starts in place of a runner.
     """
 
     argv: tuple[str, ...]
@@ -63,6 +63,7 @@ class ProgramRun:
     cwd: str = ""
     piped: bool = False
     reads: str = ""
+    starts: str = ""
 
     @property
     def command_line(self) -> str:
@@ -79,6 +80,7 @@ class ProgramRun:
             "cwd": self.cwd,
             "piped": self.piped,
             **({"reads": self.reads} if self.reads else {}),
+            **({"starts": self.starts} if self.starts else {}),
         }
 
     @classmethod
@@ -92,6 +94,7 @@ class ProgramRun:
             str(record.get("cwd", "")),
             bool(record.get("piped")),
             str(record.get("reads", "")),
+            str(record.get("starts", "")),
         )
 
 

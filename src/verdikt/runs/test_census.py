@@ -28,6 +28,9 @@ _MARKS = compile_lazily(
     r"|\{\s*(?:skip|todo|only)\s*:\s*(?!false)|\bt\.Skip(?:f|Now)?\s*\(|^\s*#\[ignore|^\s*@(?:Disabled|Ignore)\b"
     r"|^\s*(?:skip|pending)\s+['\"]|\bmarkTest(?:Skipped|Incomplete)\s*\("
     r"|^\s*__test__\s*=\s*False|\bcollect_ignore|\bdeselect\b"
+    # What turns a result into another one.
+    r"|\b(?:except|suppress)\b[^:\n]*\bAssertionError\b"
+    r"|^\s*def\s+pytest_(?:runtest_(?:makereport|protocol|call)|collection_modifyitems|ignore_collect|sessionfinish)\b"
     r"|\b(?:it|test|describe)\.(?:skipIf|runIf)\b|^\s*@(?:Enabled|Disabled)\w+\b"
     # Compiled on a condition: a file of Go, a test or a module of tests of Rust.
     r"|^//go:build\b(?=[\s\S]*^func Test)|^\s*#\[cfg_attr\([^\]]*\bignore\b"

@@ -22,7 +22,7 @@ from verdikt.observe.project_checks import detect_project_checks, read_task_scri
 from verdikt.observe.small_file import read_small_text
 from verdikt.observe.work_tree import list_changes_between, read_work_tree
 from verdikt.runs.program_kinds import ANY_PROGRAM, is_optional_task, is_partial_test_run, is_project_wrapper
-from verdikt.runs.shell_runs import hides_status, read_runs
+from verdikt.runs.shell_runs import ProgramRun, hides_status, read_runs
 from verdikt.runs.test_census import Census, take_census
 from verdikt.turns.facts import (
     MAX_CHECKED_FILES,
@@ -104,6 +104,9 @@ class TurnObserver:
             is_empty = bool(parts) and not inner
             if is_empty or _is_hollow(argv, where, places, tree) or (not script and is_optional_task(argv)):
                 faults[position] = {"kind": "other"}
+            # What a program of the project's own prints is no report of a runner, if the program is new.
+            elif run["kind"] == "test" and (program := _find_started_program(inner, where, tree)):
+                faults[position] = {"starts": program}
             # Of tests the counts are read, which no mask hides.
             elif run["kind"] != "test" and hides_status(script, inner):
                 faults[position] = {"speaks": False}
@@ -240,6 +243,15 @@ def _is_hollow(argv: tuple[str, ...], where: str, places: Sequence[str], tree: W
     bases = [os.path.relpath(os.path.join(where, directory, module), tree.root) for directory in directories if module]
     endings = (".py", "/__main__.py", "/__init__.py") if places else (".py", "/__main__.py")
     return any(f"{base}{ending}" in tree.files for base in bases for ending in endings)
+
+
+def _find_started_program(runs: Sequence[ProgramRun], where: str, tree: WorkTree) -> str:
+    """Return the first file of the project that programs start which are no runners of tests; empty without one."""
+    if any(run.kind == "test" for run in runs):
+        return ""
+    words = (word for run in runs for word in run.argv[:3] if classify_file(word) == "code" and not is_test_file(word))
+    paths = (os.path.relpath(os.path.join(where, word), tree.root) for word in words)
+    return next((path for path in paths if path in tree.files), "")
 
 
 def _is_counted(path: str) -> bool:
