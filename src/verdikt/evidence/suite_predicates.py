@@ -4,6 +4,7 @@ import posixpath
 import re
 
 from verdikt.evidence.validator import Arguments
+from verdikt.model.work_tree import name_test_run
 from verdikt.runs.logged_call import LoggedCall
 from verdikt.runs.program_kinds import is_partial_test_run, resolve_program_name
 from verdikt.runs.runner_output import can_have_printed
@@ -111,12 +112,14 @@ def _count_earlier_tests(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) 
     """Return how many tests the same command ran before, whatever came of them; 0 where fewer are accepted."""
     if turn.accepts_fewer_tests:
         return 0
+    name = name_test_run(call.cwd, run.cwd, run.argv)
     earlier = (
         other.tests.total - other.tests.errors
         for other in (*turn.earlier, *turn.calls)
-        if other.tests and other.seq < call.seq and any(run.argv == same.argv for same in other.runs)
+        for same in other.runs
+        if other.tests and other.seq < call.seq and name == name_test_run(other.cwd, same.cwd, same.argv)
     )
-    return max(turn.best_test_counts.get(run.command_line, 0), *earlier, 0)
+    return max(turn.best_test_counts.get(name, 0), *earlier, 0)
 
 
 def _explain_masked_status(command: str, check: str) -> str:
@@ -164,9 +167,12 @@ def _covers_target(run: ProgramRun, target: str) -> bool:
 
 def _covers_all_tests(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> bool:
     """Return whether a run was of all tests: it selected none, or it named every place that has any."""
-    if not is_partial_test_run(run.argv):
-        return not _find_untested_package(turn)
-    return selects_all_tests(turn, call, run)
+    # `cd tests/unit && pytest` is a part as well, where the same command has run more tests elsewhere.
+    own, command = name_test_run(call.cwd, run.cwd, run.argv), f" {run.command_line}"
+    counts = [count for name, count in turn.best_test_counts.items() if name != own and name.endswith(command)]
+    largest = 0 if turn.accepts_fewer_tests else max(counts, default=0)
+    is_part = is_partial_test_run(run.argv) or (call.tests is not None and call.tests.total < largest)
+    return selects_all_tests(turn, call, run) if is_part else not _find_untested_package(turn)
 
 
 def _find_untested_package(turn: TurnEvidence) -> str:

@@ -19,6 +19,7 @@ from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import EntryKind
 from verdikt.model.reporter import Reporter
 from verdikt.model.session_state import MAX_HISTORY, fold_changes
+from verdikt.model.work_tree import name_test_run
 
 if TYPE_CHECKING:
     from verdikt.model.entry import Entry
@@ -189,7 +190,7 @@ def _fold_evidence(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
         # The first snapshot of a turn is what its changes are compared with.
         return state if state["baseline"] else {**state, "baseline": entry.seq}
     if entry.kind is EntryKind.TOOL_CALL:
-        best = _update_test_counts(state["best"], body.get("evidence"), is_success=body.get("exit_code") == 0)
+        best = _update_test_counts(state["best"], body)
         return state if best is state["best"] else {**state, "best": best}
     if body.get("by") != "evidence":
         return state
@@ -214,14 +215,16 @@ def _fold_proven(proven: dict[str, Any], entry: Entry) -> dict[str, Any]:
     return {"sha256": facts["sha256"], "head": head, "topics": sorted(topics), "seq": entry.seq}
 
 
-def _update_test_counts(best: dict[str, int], evidence: Any, *, is_success: bool) -> dict[str, int]:
-    """Return the largest number of passing tests by command; the newest commands stay."""
-    tests = evidence.get("tests") if isinstance(evidence, Mapping) else None
-    if not is_success or not isinstance(tests, Mapping) or tests.get("failed") or not tests.get("total"):
+def _update_test_counts(best: dict[str, int], body: Mapping[str, Any]) -> dict[str, int]:
+    """Return the largest number of passing tests by command and directory; the newest commands stay."""
+    evidence = body.get("evidence")
+    evidence = evidence if isinstance(evidence, Mapping) else {}
+    tests = evidence.get("tests")
+    if body.get("exit_code") != 0 or not isinstance(tests, Mapping) or tests.get("failed") or not tests.get("total"):
         return best
     for run in evidence.get("runs", ()):
         if run.get("kind") == "test" and run.get("speaks") and not run.get("dry"):
-            key = " ".join(run.get("argv", ()))[:400]
+            key = name_test_run(str(body.get("cwd", "")), str(run.get("cwd", "")), run.get("argv", ()))
             total = max(int(tests["total"]), best.get(key, 0))
             # Inserted again at the end, so that the oldest command is the one that is dropped.
             best = {**{name: count for name, count in best.items() if name != key}, key: total}
@@ -389,7 +392,7 @@ EVIDENCE = Projection(
     },
     fold=_fold_evidence,
     kinds=frozenset({EntryKind.CONTRACT, EntryKind.SNAPSHOT, EntryKind.TOOL_CALL, EntryKind.COMPLETION}),
-    version=2,
+    version=3,
 )
 """`turn` is the seq after which the current turn's entries begin; `contract` is the seq of the newest contract,
 `baseline` that of the snapshot at the prompt, `proven` what earlier stops have shown about the sources as they are."""

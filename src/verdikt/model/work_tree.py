@@ -1,7 +1,8 @@
 """The files of a project and the state of its repository at one moment, and what differs between two moments."""
 
+import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,6 +62,11 @@ def classify_file(path: str) -> str:
 def is_test_file(path: str) -> bool:
     """Return whether a file holds tests, by its path."""
     return classify_file(path) == "code" and bool(_TEST_PATH.search(path))
+
+
+def name_test_run(directory: str, place: str, argv: Iterable[str]) -> str:
+    """Return the name under which the tests of a command are counted: where it ran, from a directory, and its words."""
+    return f"{posixpath.normpath(posixpath.join(directory, place))} {' '.join(argv)}"[:400]
 
 
 def can_hold_tests(path: str) -> bool:

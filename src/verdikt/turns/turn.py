@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from verdikt.model.entry import Entry, EntryKind
-from verdikt.model.work_tree import classify_file
+from verdikt.model.work_tree import classify_file, name_test_run
 from verdikt.prompts.contract import Contract
 from verdikt.runs.logged_call import LoggedCall, read_call, read_tree_digest
 from verdikt.runs.shell_runs import ProgramRun
@@ -165,10 +165,11 @@ class TurnEvidence:
     def smaller_test_runs(self) -> dict[str, int]:
         """Return command → number of tests, of the runs that were smaller than the largest one before."""
         return {
-            run.command_line: call.tests.total
+            name: call.tests.total
             for call in self.calls
             for run in call.runs
-            if call.tests and call.tests.total < self.best_test_counts.get(run.command_line, 0)
+            if call.tests
+            and call.tests.total < self.best_test_counts.get(name := name_test_run(call.cwd, run.cwd, run.argv), 0)
         }
 
     def is_still_valid(self, checked: "CheckedClaim") -> bool:
