@@ -398,9 +398,17 @@ def is_secret(path: str) -> bool:
     return is_public(path.rstrip("*")) is None and is_public(stem) is None
 
 
+def is_key_name(path: str) -> bool:
+    """Return whether a file, in lower case, has the name of a private key or of a copy of one."""
+    stem = zone_tables.BACKUP_SUFFIX.sub("", path)
+    is_key = zone_tables.KEY_NAME.search
+    return (is_key(path) or is_key(stem)) is not None and zone_tables.NOT_SECRET.search(stem) is None
+
+
 def _is_listed_secret(path: str) -> bool:
     return (
         path in _SECRET_PATHS
+        or zone_tables.KEY_NAME.search(path) is not None
         or "/" + path.rsplit("/", 1)[-1] in _SECRET_NAMES
         or zone_tables.SECRET_OF_PROGRAM.match(path) is not None
         or zone_tables.ACCOUNT_SETTINGS.match(path) is not None
