@@ -20,7 +20,7 @@ WORDS = frozenset(
     true tree init now timeout install set history repo yes standard time where export dir env patch info false last
     tail profiles eval select reset toolbox port socket print format step continue readonly complete help users paste
     join unlink return trash skill service installer coverage date next builtin batch delta exit enable crash rename
-    top task indent daemon security verdikt split pre-commit cmd alias https sqlite groups wait route logger
+    top task indent daemon security verdikt split pre-commit cmd alias https sqlite groups wait route logger click
     """.split()
 )
 """Programs whose names are words of everyday code too: keys of a payload, kinds of an effect, verbs, a hook of git."""
@@ -50,7 +50,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "names of another language: a function (`rmdir`), a module (`docker`), a dialect of SQL, a keyword (`let`)": {
         "effects/code/": (
             "printf say powershell-cmdlet base64 crontab truncate dart dirname docker git python3 rmdir sendmail tar "
-            "mysql kill"
+            "mysql kill cat mkdir"
         ),
         "effects/any_language/": "cmake dirname let rmdir",
         "effects/armed_text.py": "base64 chmod truncate",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from verdikt.shell.command import Command
 
 _PRINTERS = find_role("word_printer")
-_READ_EFFECTS = frozenset("fs.read cred.read cred.read.hidden priv.escalate".split())
+_READ_EFFECTS = frozenset("fs.read cred.read cred.read.hidden priv.escalate mcp.read unknown.tool".split())
 """What a command does that reads a file and hands on what is in it; one that does more uses the key."""
 _OUTPUT_DEVICES = ("/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/", "/proc/self/fd/")
 _TEMPORARY_PREFIXES = ("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "/dev/shm/")

@@ -120,7 +120,9 @@ class TargetResolver:
         if not path:
             is_temporary = cwd is not None and cwd.text.startswith(_TEMPORARY_BEGINNINGS) and ".." not in text
             # `cd "$(mktemp -d)"`: which directory it is does not matter.
-            return Target(text, "path", "/tmp/…", Zone.TEMP) if is_temporary else Target(text)
+            if is_temporary:
+                return Target(text, "path", "/tmp/…", Zone.TEMP)
+            return Target(text, "path", "", Zone.PROJECT, "ignored") if _is_cache_name(text) else Target(text)
         if glob:
             return self._resolve_glob(word, path, with_state=with_state and git)
         if not with_state:
@@ -288,6 +290,12 @@ def _may_match_secret(pattern: str) -> bool:
     return pattern.startswith(_GUESSED_BEGINNINGS) and any(
         pattern.startswith(name[:3]) and fnmatchcase(name, pattern) for name in _GUESSED_SECRETS
     )
+
+
+def _is_cache_name(text: str) -> bool:
+    """Return whether a name means what programs make again wherever it lies: `__pycache__`, `.mypy_cache`."""
+    hidden = text.rstrip("/").startswith((".", "__", "node_modules"))
+    return hidden and "/" not in text.rstrip("/") and is_build_output(text.rstrip("/"))
 
 
 def _means_home(raw: str) -> bool:
