@@ -12,6 +12,7 @@ from posixpath import normpath
 from typing import TYPE_CHECKING
 
 from verdikt.effects import zone_tables
+from verdikt.effects.secret_patterns import find_matched_secret
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
@@ -222,6 +223,8 @@ class TargetResolver:
 
     def _resolve_glob(self, word: Word, path: str, *, with_state: bool) -> Target:
         """Resolve a word with wildcards by its constant directory; `dir/*` counts as `dir` itself."""
+        if not with_state and (secret := find_matched_secret(path, self.facts.home.rstrip("/"), self._is_present)):
+            return Target(word.display_text, "path", secret, self.find_zone(secret))
         wildcard = _WILDCARD.search(path)
         slash = path.rfind("/", 0, wildcard.start() if wildcard else len(path))
         parent, name = path[:slash] or "/", path[slash + 1 :].partition("/")[0]
@@ -252,6 +255,9 @@ class TargetResolver:
         fact = self.facts.path(parent)
         state = {"absent": "absent", "unknown": ""}.get(fact.kind, fact.git or "untracked")
         return Target(word.display_text, "path", path, zone, state)
+
+    def _is_present(self, path: str) -> bool:
+        return self.facts.path(path, git=False).exists
 
     def _guess_zone(self, parent: str, pattern: str, zone: Zone) -> Zone:
         """Return the most sensitive zone that a pattern in a home directory may match."""
