@@ -87,7 +87,7 @@ def holds_encoded_secret(address: str) -> bool:
     """
     if "?" not in address and "=" not in address and _ENCODED.search(address) is None:
         return False
-    # Few addresses carry data, and a hook that no daemon answers would pay for the imports.
+    # Few addresses carry data, and a hook that no daemon answers would pay for the import.
     from verdikt.effects.code.decoder import decode_base64, decode_hidden_text, decode_percent
 
     plain = decode_percent(address)
