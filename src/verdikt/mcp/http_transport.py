@@ -269,8 +269,10 @@ class RelayHandler(BaseHTTPRequestHandler):
                     stream.send(outgoing)
                 continue
             reaction = relay.receive_from_server(message)
-            if reaction.ask_id:
+            if reaction.ask_id and message.kind is MessageKind.REQUEST:
                 self._relay.hold_question(reaction.ask_id, stream)
+            elif reaction.ask_id:
+                self._relay.release_question(reaction.ask_id)  # the server has taken its wish back
             for outgoing in reaction.to_client:
                 stream.send(outgoing, event_id=event.event_id, retry=event.retry)
             for outgoing in reaction.to_server:

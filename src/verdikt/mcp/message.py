@@ -174,10 +174,10 @@ def _fold_keys(keys: frozenset[str]) -> frozenset[str]:
     return frozenset(map(str.casefold, keys))
 
 
-def refuse_lookalike_method(message: Message, governed: frozenset[str]) -> None:
+def refuse_lookalike_method(method: str, governed: frozenset[str], request_id: RequestId | None) -> None:
     """Raise `MessageError` for a method that only looks like one that is decided on: a lenient peer may take it so."""
-    if message.method not in governed and _fold_method(message.method) in {_fold_method(name) for name in governed}:
-        raise MessageError(f"expected a method as it is spelt, found `{message.method[:80]}`", request_id=message.id)
+    if method not in governed and _fold_method(method) in {_fold_method(name) for name in governed}:
+        raise MessageError(f"expected a method as it is spelt, found `{method[:80]}`", request_id=request_id)
 
 
 @lru_cache(maxsize=256)
