@@ -300,8 +300,8 @@ class RelayHandler(BaseHTTPRequestHandler):
             status = HTTPStatus.LENGTH_REQUIRED
         elif int(length) > MAX_MESSAGE_BYTES:
             status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-        elif self.headers.get("content-type", "").split(";")[0].strip().lower() != JSON_TYPE:
-            # A page of another site can send other types without asking first.
+        elif self.headers.get_content_type() != JSON_TYPE or self.headers.get_content_charset("utf-8") != "utf-8":
+            # A page of another site can send other types without asking first. What is decided on is read as UTF-8.
             status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
         if status is not None:
             self._send_empty(status)

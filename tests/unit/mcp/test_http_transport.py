@@ -310,6 +310,9 @@ def test_a_name_that_was_bent_to_this_machine_is_not_its_own(host: str | None, o
         ({"Mcp-Param-Note": "1"}, True),
         ({"Mcp-Param-Note": "2"}, False),
         ({"Mcp-Param-Other": "1"}, False),
+        ({"Mcp-Param-Folder": "home"}, True),
+        ({"Mcp-Param-Folder": "other"}, False),
+        ({"Mcp-Param-Author": "null"}, False),
     ],
 )
 def test_headers_must_agree_with_the_body(
@@ -317,11 +320,38 @@ def test_headers_must_agree_with_the_body(
 ) -> None:
     """A server that goes by its headers would run another call than the one that was decided on."""
     client.send(id=1, method="tools/list", params={"_meta": MODERN})
-    status, answer = client.call("get_note", headers, _meta=MODERN, arguments={"id": "1"})
+    arguments = {"id": "1", "author": None, "place": {"folder": "home"}}
+    status, answer = client.call("get_note", headers, _meta=MODERN, arguments=arguments)
 
     assert status == (200 if agrees else 400)
     assert agrees or answer["error"]["code"] == -32020
     assert upstream.calls == (["get_note"] if agrees else [])
+
+
+@pytest.mark.parametrize(("task", "status"), [("t1", 200), ("t2", 400)])
+def test_the_header_that_names_a_task_must_agree_too(client: HttpClient, task: str, status: int) -> None:
+    """A gateway may look up the task by it."""
+    params = {"taskId": "t1", "_meta": MODERN}
+
+    assert client.send({"Mcp-Name": task}, id=1, method="tasks/get", params=params)[0] == status
+
+
+@pytest.mark.parametrize("charset", ["utf-7", "utf-16le", "iso-8859-1"])
+def test_a_body_in_another_encoding_is_refused(
+    client: HttpClient, upstream: ScriptedHttpServer, charset: str
+) -> None:
+    """A server that decodes by the header would run another call than the one that was decided on."""
+    status, _ = client.call("get_note", {"Content-Type": f"application/json; charset={charset}"}, _meta=MODERN)
+
+    assert (status, upstream.calls) == (415, [])
+
+
+def test_the_server_is_told_the_encoding_of_the_relay(client: HttpClient, upstream: ScriptedHttpServer) -> None:
+    """Whatever else the client's header says stays behind."""
+    client.send(id=1, method="tools/list", params={"_meta": MODERN})
+    client.call("get_note", {"Content-Type": "Application/JSON ;x=y; charset=UTF-8"}, _meta=MODERN)
+
+    assert upstream.headers[-1]["content-type"] == "application/json"
 
 
 @pytest.mark.parametrize(
