@@ -85,6 +85,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "words that mean something else: issuers of secrets, fields that hold them, kinds of effects, a method": {
         "effects/armed_text.py": "git net",
         "effects/secret_issuers.py": ALL,
+        "effects/tool_arguments.py": "base64",
         "model/secret_detection.py": "pwd",
         "integrations/crewai.py": "invoke",
     },

@@ -31,8 +31,9 @@ _NAMED_PARAMS = {
 _SINGLE_HEADERS = (SESSION_HEADER, METHOD_HEADER, NAME_HEADER, VERSION_HEADER, "content-length", "content-type", "host")
 
 _REQUEST_HEADERS_DROPPED = frozenset(
-    "host content-length content-type content-encoding transfer-encoding connection keep-alive upgrade te trailer origin referer "
-    "accept-encoding expect proxy-connection proxy-authorization forwarded x-forwarded-for cookie".split()
+    "host content-length content-type content-encoding transfer-encoding connection keep-alive upgrade te trailer "
+    "accept-encoding expect origin referer proxy-connection proxy-authorization forwarded x-forwarded-for "
+    "cookie".split()
 )
 _RESPONSE_HEADERS_PASSED = frozenset("cache-control www-authenticate retry-after allow last-event-id".split())
 
