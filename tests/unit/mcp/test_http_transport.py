@@ -337,9 +337,7 @@ def test_the_header_that_names_a_task_must_agree_too(client: HttpClient, task: s
 
 
 @pytest.mark.parametrize("charset", ["utf-7", "utf-16le", "iso-8859-1"])
-def test_a_body_in_another_encoding_is_refused(
-    client: HttpClient, upstream: ScriptedHttpServer, charset: str
-) -> None:
+def test_a_body_in_another_encoding_is_refused(client: HttpClient, upstream: ScriptedHttpServer, charset: str) -> None:
     """A server that decodes by the header would run another call than the one that was decided on."""
     status, _ = client.call("get_note", {"Content-Type": f"application/json; charset={charset}"}, _meta=MODERN)
 
