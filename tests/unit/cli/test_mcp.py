@@ -225,6 +225,18 @@ def test_the_doctor_says_why_a_relay_does_not_start(project: Path, verdikt: Verd
     assert "`verdikt` is not in PATH" in report["state"]
 
 
+def test_the_doctor_says_why_a_server_does_not_start(project: Path, verdikt: Verdikt) -> None:
+    """The relay is well; what it should start is missing."""
+    (project / ".claude").mkdir()
+    servers = json.dumps({"mcpServers": {"notes": {"command": "/missing/server"}}})
+    (project.parent / "home/.claude.json").write_text(servers)
+    verdikt("init", "--host", "claude", "--mcp", "--yes")
+
+    [report] = json.loads(verdikt("doctor", "--json", "--calls", "1").stdout)["mcp"]
+    assert report["healthy"] is False
+    assert "cannot start the server `/missing/server`" in report["state"]
+
+
 def test_the_doctor_flags_a_server_that_is_also_reached_directly(project: Path, verdikt: Verdikt) -> None:
     """One client goes past the relay."""
     (project / ".claude").mkdir()
