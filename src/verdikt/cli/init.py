@@ -158,9 +158,7 @@ def command(
         trust_codex = trust_codex or _offer_trust(chosen, scope, yes or as_json or dry_run)
         if trust_codex:
             changes = plan_wiring(installation, chosen, profile=profile, scope=scope, trust=True)
-        plan_relays = partial(
-            plan_relaying, installation, chosen, excepted_servers, in_every_project=scope == "user"
-        )
+        plan_relays = partial(plan_relaying, installation, chosen, excepted_servers, in_every_project=scope == "user")
         relays = plan_relays() if with_servers else []
         if as_json:
             rows = [_change_to_dict(change) for change in (*changes, *relays)]

@@ -65,6 +65,11 @@ class Relay:
 
     # From the client.
 
+    @staticmethod
+    def is_decided(message: Message) -> bool:
+        """Whether a client's message waits for a decision."""
+        return message.method == "tools/call" or message.method in READ_METHODS
+
     def receive_from_client(self, message: Message) -> Reaction:
         """Return what becomes of a client's message."""
         with self._lock:
