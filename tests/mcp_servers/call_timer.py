@@ -1,7 +1,7 @@
 """Prints call times as the client of the `mcp` SDK sees them; runs in the environment of `tests.mcp_servers.install`.
 
-`call_timer.py CALLS`, with the commands to compare as JSON on stdin: name → command. They take turns: first with a pause
-before each call, then each with a row of calls of which one follows the other. Prints both lists of times.
+`call_timer.py CALLS`, with the commands to compare as JSON on stdin: name → command. They take turns: first with a
+pause before each call, then each with a row of calls of which one follows the other. Prints both lists of times.
 """
 
 import asyncio

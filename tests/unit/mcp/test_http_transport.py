@@ -411,3 +411,21 @@ def test_the_address_of_a_server_must_be_one(tmp_path: Path) -> None:
 
     with pytest.raises(McpError, match="address of a server"):
         HttpRelay("nowhere", lambda: bench.relay, bench.pins)
+
+
+def test_another_client_cannot_answer_a_question(client: HttpClient, upstream: ScriptedHttpServer) -> None:
+    """Of two clients at one relay each answers its own questions, and both may use the same ids."""
+    client.connect({"elicitation": {"form": {}}})
+    other = HttpClient(client.port)
+    events = client.events(id=7, method="tools/call", params={"name": "frobnicate", "arguments": {}})
+    question = next(events)
+    for session in ({}, {"Mcp-Session-Id": "of-another"}):
+        other.send(session, id=question["id"], result=YES)
+    assert other.send(
+        {"Mcp-Session-Id": "of-another"}, id=7, method="tools/call", params={"name": "get_note", "arguments": {}}
+    )[1]["result"]["content"] == [{"type": "text", "text": "ran"}]
+    assert upstream.calls == ["get_note"]
+
+    client.send(id=question["id"], result={"action": "decline"})
+    assert "said no" in next(events)["result"]["content"][0]["text"]
+    assert upstream.calls == ["get_note"]
