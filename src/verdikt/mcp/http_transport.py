@@ -161,6 +161,7 @@ class RelayHandler(BaseHTTPRequestHandler):
             stream.send(message)
         for message in reaction.to_server:
             self._post_separately(message)
+        _run_deferred(relay, reaction)
 
     def _forward_request(self, relay: Relay, original: Message, reaction: Reaction, stream: ClientStream) -> None:
         connection = self._relay.address.connect()

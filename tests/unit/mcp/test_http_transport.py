@@ -14,6 +14,7 @@ from tests.cleanup import close_after_test
 from tests.unit.mcp.relay_bench import MODERN, RelayBench
 from tests.unit.mcp.scripted_http_server import SESSION, ScriptedHttpServer
 from verdikt.errors import McpError
+from verdikt.ledger.files import open_store
 from verdikt.mcp.event_stream import read_events
 from verdikt.mcp.http_headers import is_allowed_origin, is_own_host
 from verdikt.mcp.http_relay import HttpRelay
@@ -21,6 +22,7 @@ from verdikt.mcp.http_transport import MAX_CONNECTIONS, RelayListener, parse_lis
 from verdikt.mcp.question import QUESTION_KEY
 from verdikt.mcp.relay import Relay
 from verdikt.mcp.sealed_state import StateSealer
+from verdikt.model.entry import EntryKind
 
 YES = {"action": "accept", "content": {"allow": True}}
 JSON_TYPES = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -186,7 +188,7 @@ def test_a_client_that_may_be_a_program_is_not_asked(tmp_path: Path, upstream: S
     assert upstream.calls == ["get_sample"]
 
 
-def test_sampling_over_events_is_asked_about(client: HttpClient, upstream: ScriptedHttpServer) -> None:
+def test_sampling_over_events_is_asked_about(client: HttpClient, upstream: ScriptedHttpServer, tmp_path: Path) -> None:
     """A yes shows the server's request to the client, in the same stream."""
     client.connect({"elicitation": {}, "sampling": {}})
     events = client.events(id=9, method="tools/call", params={"name": "get_sample", "arguments": {}})
@@ -197,6 +199,9 @@ def test_sampling_over_events_is_asked_about(client: HttpClient, upstream: Scrip
     client.send(id="s-1", result={"role": "assistant"})
     assert next(events)["id"] == 9
     assert upstream.answers["s-1"]["result"] == {"role": "assistant"}
+    store = close_after_test(open_store(tmp_path / "data"))
+    entries = [entry for name in store.list_sessions() for entry in store.read_entries(name)]
+    assert "mcp__notes__sampling" in [e.body["tool"] for e in entries if e.kind is EntryKind.TOOL_CALL]
 
 
 def test_sampling_that_nobody_can_allow_is_refused_to_the_server(
