@@ -86,6 +86,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "effects/armed_text.py": "git net",
         "effects/tool_values.py": "click",
         "effects/secret_issuers.py": ALL,
+        "effects/tool_arguments.py": "base64",
         "model/secret_detection.py": "pwd",
         "integrations/crewai.py": "invoke",
     },
