@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from verdikt.effects.any_language.word_families import LOOP_WORDS, SETTING_WORDS
+from verdikt.effects.any_language.word_families import BUFFER_FILLERS, LOOP_WORDS, SETTING_WORDS
 
 if TYPE_CHECKING:
     from verdikt.effects.any_language.units import Token
@@ -24,7 +24,10 @@ BINDING_WORDS = frozenset((*_ASSIGNMENTS, "|", "=>", "->", *LOOP_WORDS, *SETTING
 
 def find_bindings(tokens: Sequence[Token], *, is_command_list: bool) -> Iterator[Binding]:
     """Yield what a unit binds; `is_command_list` says that names are bound by commands alone, as CMake does."""
-    if not is_command_list and BINDING_WORDS.isdisjoint([token.text for token in tokens]):
+    words = [token.text for token in tokens]
+    if not BUFFER_FILLERS.isdisjoint(words):
+        yield from _find_filled_buffers(tokens)
+    if not is_command_list and BINDING_WORDS.isdisjoint(words):
         return
     yield from _find_assignments(tokens)
     first = next((index for index, token in enumerate(tokens) if token.kind == "name"), None)
@@ -43,6 +46,18 @@ def find_bindings(tokens: Sequence[Token], *, is_command_list: bool) -> Iterator
                 yield token.text, [*tokens[:index], *tokens[index + 1 :]], True
     yield from _find_loop_names(tokens, first)
     yield from _find_parameters(tokens)
+
+
+def _find_filled_buffers(tokens: Sequence[Token]) -> Iterator[Binding]:
+    """Yield the names that a function of C fills: `snprintf(path, sizeof path, "%s/x", home)`, `strcat(path, "/x")`."""
+    for index, token in enumerate(tokens[:-2]):
+        if token.text not in BUFFER_FILLERS or tokens[index + 1].text != "(":
+            continue
+        name = next((each for each in tokens[index + 2 : index + 4] if each.kind == "name"), None)
+        if name is not None:
+            after = tokens.index(name, index) + 1
+            end = next((i for i in range(after, len(tokens)) if tokens[i].depth < name.depth), len(tokens))
+            yield name.text, tokens[after:end], token.text.endswith("cat")
 
 
 def _find_assignments(tokens: Sequence[Token]) -> Iterator[Binding]:

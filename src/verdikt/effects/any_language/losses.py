@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from verdikt.effects.any_language.text_reader import TextReader
 
 _DELETING_COMMAND = compile_lazily(rf"(?:^|[\s;&|`(\"'])(?:{join_role('forced_remover')})\s+-|\brmdir\s|\s-delete\b")
+_REMOVER = compile_lazily(rf"(?:/\S*/)?(?:{join_role('forced_remover')})")
+_MAY_REMOVE = compile_lazily(rf"\b(?:{join_role('forced_remover')}|rmdir)\b|\s-delete\b")
 _COMMAND_WORD = compile_lazily(r"(?:[$#]\{[^}]*\}|\$\([^)]*\)|[^\s;&|])+")
 _QUOTE = compile_lazily("[\"']")
 _SYSTEM_DIRECTORIES = ("/etc/", "/usr/", "/lib/", "/boot/", "/System/", "/Library/")
@@ -43,10 +45,12 @@ class LossFinder:
     def find(self, unit: Unit, tokens: list[Token]) -> Meeting | None:
         """Return what a unit deletes."""
         tokens = _expand_commands(tokens)
+        own_names = self._reader.deleting_names
         words = [
             (index, token)
             for index, token in enumerate(tokens)
-            if token.kind == "name" and find_families(token.text) & {Family.DELETE, Family.CLEAR}
+            if token.kind == "name"
+            and (find_families(token.text) & {Family.DELETE, Family.CLEAR} or token.text in own_names)
         ]
         for index, token in words:
             near = tokens[max(0, index - MAX_DISTANCE) : index + MAX_DISTANCE]
@@ -67,7 +71,7 @@ class LossFinder:
         families = find_families(token.text)
         following = tokens[index + 1].text if index + 1 < len(tokens) else ""
         owner = tokens[index - 2].text if index > 1 and tokens[index - 1].text in (".", "->", "::") else ""
-        if Family.DELETE in families:
+        if Family.DELETE in families or token.text in self._reader.deleting_names:
             is_definition = index > 0 and tokens[index - 1].text in DEFINING
             return not is_definition and not COLLECTIONS.intersection(split_words(owner)[-1:])
         words = split_words(token.text)
@@ -163,16 +167,23 @@ def _expand_commands(tokens: list[Token]) -> list[Token]:
     """Return the tokens with command lines that delete taken apart: `"rm -rf " .. home .. "/x"`."""
     # A command line that nothing runs is quoted: `assert classify("rm -rf ~") == "block"`.
     is_run = any(token.kind == "name" and Family.START in find_families(token.text) for token in tokens)
-    if not is_run or not any(token.kind == "string" and _DELETING_COMMAND.search(token.text) for token in tokens):
+    if not is_run or not any(token.kind == "string" and _MAY_REMOVE.search(token.text) for token in tokens):
         return tokens
     expanded = []
-    for token in tokens:
+    for index, token in enumerate(tokens):
         if token.kind == "string" and _DELETING_COMMAND.search(token.text):
             words = _COMMAND_WORD.findall(token.content)[:40]
             expanded += [_to_token(_QUOTE.sub("", word), token) for word in words]
+        elif token.kind == "string" and _REMOVER.fullmatch(token.content) and _has_option(tokens[index + 1 : index + 5]):
+            expanded.append(_to_token(token.content, token))  # `execute("rm", ["-rf", home .. "/x"])`
         else:
             expanded.append(token)
     return expanded
+
+
+def _has_option(tokens: Sequence[Token]) -> bool:
+    """Return whether the first string among tokens is an option."""
+    return next((token.content[:1] == "-" for token in tokens if token.kind == "string"), False)
 
 
 def _to_token(word: str, command: Token) -> Token:

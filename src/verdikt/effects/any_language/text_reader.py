@@ -9,6 +9,7 @@ from posixpath import basename, dirname
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.any_language.bindings import find_bindings
+from verdikt.effects.any_language.functions import find_deleting_functions
 from verdikt.effects.any_language.masking import find_ending
 from verdikt.effects.any_language.units import MAX_UNIT_TOKENS, Token, Unit, UnitReader
 from verdikt.effects.any_language.values import UNKNOWN_PART, Evaluator, Value
@@ -108,6 +109,8 @@ class TextReader:
         if is_xml:
             self._bind_elements()
         self._keep_constants()
+        self.deleting_names = find_deleting_functions(self.units)
+        """Functions of the text that delete what they are given."""
 
     def gather(self, unit: Unit) -> list[Token]:
         """Return the tokens of a unit with those of the records that it is given."""

@@ -39,6 +39,8 @@ _LEADING_VALUE = compile_lazily(
 )
 _INNER_NAME = compile_lazily(r"[$#\\%]?[{(]\s*[$@]?(\w+)|\$(\w+)")
 _PATH_PART = compile_lazily(r"[\w.@+*?\[\]~-][\w.@+*?\[\]{}$()/#\\ -]{0,199}|/[\w.@+*-]+(?:/[\w.@+* -]+)*/?")
+_PATH_LIST = compile_lazily(r"[^\s;]*/[^\s;]*(?:;[^\s;]*/[^\s;]*)+")
+"""Paths in one text, as in builds of MSBuild and CMake."""
 _NAMING_SIGNS = ("=", ":=", "<-", "+=", "?=", ":", "=>")
 _HOMES = ("/home/", "/Users/", "/root")
 _MACHINE_PATH = compile_lazily(r"/(?:home|Users|root|etc|usr|bin|lib|boot|System|Library|tmp|var)(?:/|$)")
@@ -249,6 +251,8 @@ class Evaluator:
         owner = tokens[index - 2].text if index > 1 and tokens[index - 1].text in (".", "::") else ""
         if following == "(" or tokens[index].text[:3].lower() == "get":
             return True
+        if index > 0 and tokens[index - 1].kind == "name" and Family.PLACE in find_families(tokens[index - 1].text):
+            return True  # `(find-system-path 'home-dir)`
         return (bool(owner) and owner not in UNKNOWN_OWNERS) or _is_substituted(tokens, index)
 
     def _read_bound(self, bound: Value, builder: PathBuilder, value: Value, *, is_field: bool) -> None:
@@ -285,6 +289,11 @@ class Evaluator:
             return
         if text.isupper() and Family.DIRECTORY in find_families(text):
             builder.begin(dirname(self._path))
+            return
+        if _PATH_LIST.fullmatch(text):
+            for part in text.split(";"):
+                builder.finish()
+                self._read_path(part, builder, value)
             return
         self._read_path(text, builder, value)
 
