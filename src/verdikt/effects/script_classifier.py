@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from verdikt.effects.armed_loads import add_armed_effects, find_inline_imports
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.powershell_start import is_powershell
+from verdikt.effects.code_loaders import is_rehearsal
 from verdikt.effects.command_input import (
     CODE_FILE_OPTIONS,
     TEXT_READERS,
@@ -280,6 +281,8 @@ class ScriptClassifier:
         program = find_program(call.name)
         if program is not None:
             effects = evaluate_program(program, call) or _classify_own_program(call)
+            if not effects and is_rehearsal(call.name, call.full_text):
+                effects = [call.make_effect("code.build", note="loads the project to show what it would do")]
             path = command.argv[0].text
             if path[:1] == "/" and call.resolve_path(command.argv[0]).zone is Zone.TEMP:
                 # `/tmp/x/install` may be that program, or a file that is only called so.
@@ -313,7 +316,8 @@ class ScriptClassifier:
             effects = effects + classify_offline_order(call)
         if command.redirects and call.name in _INTERPRETERS:
             effects = effects + classify_input_program(call)
-        if (command.assignments or "prod" in text or "live" in text) and effects:
+        may_be_live = command.assignments or "prod" in text or "live" in text or "env" in text
+        if effects and (may_be_live or effects[-1].what == "db.schema"):
             effects = effects + classify_live_change(call, effects)
         if "=" in text and _names_runner(text):
             lines = list_set_programs(command.argv[1:])

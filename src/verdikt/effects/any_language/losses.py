@@ -174,7 +174,9 @@ def _expand_commands(tokens: list[Token]) -> list[Token]:
         if token.kind == "string" and _DELETING_COMMAND.search(token.text):
             words = _COMMAND_WORD.findall(token.content)[:40]
             expanded += [_to_token(_QUOTE.sub("", word), token) for word in words]
-        elif token.kind == "string" and _REMOVER.fullmatch(token.content) and _has_option(tokens[index + 1 : index + 5]):
+        elif (
+            token.kind == "string" and _REMOVER.fullmatch(token.content) and _has_option(tokens[index + 1 : index + 5])
+        ):
             expanded.append(_to_token(token.content, token))  # `execute("rm", ["-rf", home .. "/x"])`
         else:
             expanded.append(token)
