@@ -79,6 +79,7 @@ _LANGUAGE_BY_SUFFIX = {
     ".cmake": "cmake",
     ".tf": "settings",
     ".hcl": "settings",
+    ".code-workspace": "settings",
     ".bzl": "settings",
 }
 """Endings that the table of programs does not have, because no program is started with such a file."""

@@ -179,7 +179,7 @@ def read_cmake(text: str) -> list[CodeSection]:
 def read_all_settings(path: str, text: str) -> list[CodeSection]:
     """Return what a runner's settings may run: values, and mounts of a compose file."""
     name = path[path.rfind("/") :]
-    if name.endswith((".json", ".jsonc")) and (values := _read_json_values(text)) is not None:
+    if name.endswith((".json", ".jsonc", ".code-workspace")) and (values := _read_json_values(text)) is not None:
         return values
     if "compose" in name:
         return list(_read_compose(text))

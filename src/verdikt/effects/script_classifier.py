@@ -24,6 +24,7 @@ from verdikt.effects.command_relations import CommandRelations
 from verdikt.effects.copied_programs import COPIED_PROGRAMS_KEY, list_program_aliases
 from verdikt.effects.deployment_stage import classify_live_change
 from verdikt.effects.environment_variables import classify_assignment
+from verdikt.effects.given_variables import fill_environment
 from verdikt.effects.guarded_operands import HANDLING_EFFECTS, find_handled_guards
 from verdikt.effects.guarded_outputs import OUTPUT_PROGRAMS, find_guarded_outputs
 from verdikt.effects.invocation import SHELLS, Invocation
@@ -370,6 +371,8 @@ class ScriptClassifier:
         return effects
 
     def _classify_code(self, language: str, text: str, call: Invocation, path: str = "") -> list[Effect]:
+        if call.command.assignments or len(call.commands) > 1:
+            text = fill_environment(text, call)
         self._depth += 1
         try:
             effects = list(classify_code(language, text, call, path))
