@@ -134,7 +134,8 @@ def find_loaders(effects: Iterable[Effect]) -> list[Loader]:
 
 def is_rehearsal(name: str, words: str) -> bool:
     """Return whether a program shows what it would do, and loads the project for that: `pip install --dry-run -e .`."""
-    return bool(_LANGUAGES.get(name)) and _REHEARSAL.search(words) is not None
+    loads = name in _ANY_LANGUAGE or bool(_LANGUAGES.get(name))
+    return loads and _REHEARSAL.search(words) is not None
 
 
 def find_git_loaders(effects: Iterable[Effect], git_programs: Iterable[str]) -> list[Loader]:

@@ -91,7 +91,7 @@ def find_data_store(call: Invocation, servers: Sequence[Word] = ()) -> DataStore
         elif name in _NAME_VARIABLES:
             names.append(value.text)
     for text in texts:
-        more_hosts, more_names = parse_store_address(_fill_service(text, call))
+        more_hosts, more_names = parse_store_address(fill_service(text, call))
         hosts += more_hosts
         names += more_names
     connection_words = [*server_words, *operands, *args.get_values(_STORE_OPTIONS)]
@@ -105,7 +105,7 @@ def find_data_store(call: Invocation, servers: Sequence[Word] = ()) -> DataStore
     return DataStore(tuple(hosts), tuple(names), is_here, is_live)
 
 
-def _fill_service(text: str, call: Invocation) -> str:
+def fill_service(text: str, call: Invocation) -> str:
     """Return the settings of a connection with those of the service that they name, where its file can be read."""
     service = _SERVICE.search(text)
     if service is None:

@@ -371,11 +371,9 @@ class ScriptClassifier:
         return effects
 
     def _classify_code(self, language: str, text: str, call: Invocation, path: str = "") -> list[Effect]:
-        if call.command.assignments or len(call.commands) > 1:
-            text = fill_environment(text, call)
         self._depth += 1
         try:
-            effects = list(classify_code(language, text, call, path))
+            effects = list(classify_code(language, fill_environment(text, call), call, path))
         finally:
             self._depth -= 1
         return effects + derive_hidden_reads(effects, self._resolver.project_root)

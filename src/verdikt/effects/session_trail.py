@@ -33,7 +33,7 @@ from verdikt.effects.code_loaders import (
     find_naming_loaders,
     make_armed_effect,
 )
-from verdikt.effects.code_sections import detect_file_language
+from verdikt.effects.code_sections import detect_file_language, is_composition
 from verdikt.effects.committed_files import add_discarded_changes, note_committed_files
 from verdikt.effects.copied_programs import note_copied_programs
 from verdikt.effects.downloaded_files import find_unread_runs, note_downloads
@@ -303,6 +303,8 @@ class _Trail:
         for path in list(self._unjudged) if loaders else ():
             tool, seq = self._unjudged[path]
             language = detect_file_language(path)
+            if language == WORKFLOW or is_composition(path):
+                continue  # each command may give it other values, or another place to run
             if seq == self._seq or not any(each.may_load(path, language, self._facts.project_root) for each in loaders):
                 continue
             del self._unjudged[path]
