@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from verdikt.effects.any_language.word_families import BUFFER_FILLERS, LOOP_WORDS, SETTING_WORDS
+from verdikt.effects.any_language.word_families import BUFFER_APPENDERS, BUFFER_FILLERS, LOOP_WORDS, SETTING_WORDS
 
 if TYPE_CHECKING:
     from verdikt.effects.any_language.units import Token
@@ -57,7 +57,7 @@ def _find_filled_buffers(tokens: Sequence[Token]) -> Iterator[Binding]:
         if name is not None:
             after = tokens.index(name, index) + 1
             end = next((i for i in range(after, len(tokens)) if tokens[i].depth < name.depth), len(tokens))
-            yield name.text, tokens[after:end], token.text.endswith("cat")
+            yield name.text, tokens[after:end], token.text in BUFFER_APPENDERS
 
 
 def _find_assignments(tokens: Sequence[Token]) -> Iterator[Binding]:

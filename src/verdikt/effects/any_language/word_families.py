@@ -156,9 +156,8 @@ DESCRIPTIONS = _words(
 SETTING_WORDS = _words("set setq def defvar defparameter define let global setenv export declare")
 """What binds the next name without a sign: `set home $env(HOME)`, `(def home …)`, `#define HOME_DIR …`."""
 LOOP_WORDS = _words("in of as")
-BUFFER_FILLERS = _words(
-    "sprintf snprintf asprintf strcpy strncpy strlcpy stpcpy strcat strncat strlcat wsprintf sprintf_s"
-)
+BUFFER_APPENDERS = _words("strcat strncat strlcat")
+BUFFER_FILLERS = BUFFER_APPENDERS | _words("sprintf snprintf asprintf strcpy strncpy strlcpy stpcpy wsprintf sprintf_s")
 """Functions that put a text into their first argument."""
 CONTROL_WORDS = _words("if else for foreach while switch match case catch when unless until with try do return")
 IMPLICIT_NAMES = _words("it _ _1")
