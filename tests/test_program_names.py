@@ -52,8 +52,9 @@ ALLOWED: dict[str, dict[str, str]] = {
             "printf say powershell-cmdlet base64 crontab truncate dart dirname docker git python3 rmdir sendmail tar "
             "mysql kill"
         ),
+        "effects/code/python.py": "cat mkdir ssh",
         "effects/any_language/": "cmake dirname let rmdir",
-        "effects/armed_text.py": "base64 chmod truncate",
+        "effects/armed_text.py": "base64 chmod ssh truncate",
         "effects/environment_variables.py": "psql",
         "effects/runner_settings.py": "cmake",
         "shell/makefile.py": "strip sort realpath",
@@ -84,6 +85,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     },
     "words that mean something else: issuers of secrets, fields that hold them, kinds of effects, a method": {
         "effects/armed_text.py": "git net",
+        "effects/tool_values.py": "click",
         "effects/secret_issuers.py": ALL,
         "model/secret_detection.py": "pwd",
         "integrations/crewai.py": "invoke",
