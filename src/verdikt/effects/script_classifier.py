@@ -51,6 +51,7 @@ from verdikt.effects.written_files import WrittenFiles
 from verdikt.effects.zone_effects import derive_hidden_reads, derive_zone_effects
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.analysis import analyse
 from verdikt.shell.command import UNKNOWN, Command, Word
 
@@ -68,6 +69,8 @@ _EXPORTERS = find_role("variable_exporter")
 """Builtins that set variables for the programs which follow."""
 _PLUGIN_LOADERS = find_role("plugin_loader")
 _RUNNER_SETTINGS = ("SHELL=", "CC=", "CXX=", "LD=", "AR=", "FC=", "CPP=", ".runner", ".linker", "wrapper=")
+_RUN_PREFIXES = ("code.", "pkg.")
+_INSTALLED_PLACE = compile_lazily(r"(?:^|/)(?:node_modules/\.bin|\.?venv/bin|env/bin|vendor/bin|\.bin)/|^@")
 _OUTPUT_OPTIONS = ("-o", "--out")
 # Of these the words may say more than a record does.
 _CODE_EFFECTS = ("code.run", "unknown.program", "infra.read", "cloud.read")
@@ -284,10 +287,8 @@ class ScriptClassifier:
             effects = evaluate_program(program, call) or _classify_own_program(call)
             if not effects and is_rehearsal(call.name, call.full_text):
                 effects = [call.make_effect("code.build", note="loads the project to show what it would do")]
-            path = command.argv[0].text
-            if path[:1] == "/" and call.resolve_path(command.argv[0]).zone is Zone.TEMP:
-                # `/tmp/x/install` may be that program, or a file that is only called so.
-                effects = [*effects, *call.make_effects("code.run", [command.argv[0]])]
+            if "/" in command.argv[0].text and not any(effect.what.startswith(_RUN_PREFIXES) for effect in effects):
+                effects = [*effects, *_classify_namesake(call)]
         elif command.argv[0].glob:
             for name in match_programs(call.name):
                 effects += evaluate_program(find_program(name) or Program(), call)
@@ -377,6 +378,14 @@ class ScriptClassifier:
         finally:
             self._depth -= 1
         return effects + derive_hidden_reads(effects, self._resolver.project_root)
+
+
+def _classify_namesake(call: Invocation) -> Sequence[Effect]:
+    """Return `code.run` for a file of the session or the project that is called like a program: `./date`."""
+    word = call.command.argv[0]
+    if _INSTALLED_PLACE.search(word.text) or call.resolve_path(word).zone not in (Zone.PROJECT, Zone.TEMP):
+        return ()
+    return call.make_effects("code.run", [word])
 
 
 # Loops and no generators: nearly every command comes through these, and a generator costs more than its tests.

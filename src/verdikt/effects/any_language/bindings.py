@@ -18,7 +18,7 @@ _FUNCTIONS = frozenset("func function fun fn sub".split())
 _DECLARING = frozenset("var val let const auto final mut my our local static readonly def final".split())
 
 
-BINDING_WORDS = frozenset((*_ASSIGNMENTS, "|", "=>", "->", *LOOP_WORDS, *SETTING_WORDS, *_LOOPS))
+BINDING_WORDS = frozenset((*_ASSIGNMENTS, "|", "=>", "->", *LOOP_WORDS, *SETTING_WORDS, *_LOOPS, *_FUNCTIONS))
 """Without one of these a unit binds nothing."""
 
 
@@ -73,15 +73,19 @@ def _find_assignments(tokens: Sequence[Token]) -> Iterator[Binding]:
         while name_index > 0 and before[name_index].kind != "name":
             name_index -= 1
         name = before[name_index]
-        if name.kind != "name" or name.depth != token.depth:
-            continue
+        if name.kind != "name" or name.depth != token.depth or name.text in _DECLARING:
+            continue  # `let () =` of a program that has no name
         if token.depth == 1 and not (name_index > 0 and _declares(before, name_index)):
             continue  # an argument by name
         yield name.text, tokens[index + 1 :], token.text == "+="
+        while name_index > 1 and before[name_index - 1].text == "," and before[name_index - 2].kind == "name":
+            # `home, err := os.UserHomeDir()`
+            name_index -= 2
+            yield before[name_index].text, tokens[index + 1 :], False
         if name_index > 1 and before[name_index - 1].text == "." and before[name_index - 2].kind == "name":
             # What is put into a field is in the whole: `request.body = …`.
             yield before[name_index - 2].text, tokens[index + 1 :], True
-        if token.depth == 0:
+        if token.depth == 0 and (index + 1 == len(tokens) or tokens[index + 1].text not in _DECLARING):
             return
 
 

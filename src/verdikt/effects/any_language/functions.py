@@ -18,13 +18,13 @@ _MIN_NAME = 3
 def find_deleting_functions(units: Sequence[Unit]) -> frozenset[str]:
     """Return the names of functions that delete one of their parameters; those whose own name says so need no entry."""
     names = set()
-    deleting = [unit for unit in units if any(map(_deletes, unit.tokens))]
+    deleting = {id(unit) for unit in units if any(map(_deletes, unit.tokens))}
     for position, unit in enumerate(units) if deleting else ():
         name, parameters = _read_definition(unit)
         if not parameters or len(name) < _MIN_NAME or Family.DELETE in find_families(name):
             continue
         for inner in (unit, *_iter_body(units, position)):
-            if inner in deleting and _deletes_one_of(inner.tokens, parameters):
+            if id(inner) in deleting and _deletes_one_of(inner.tokens, parameters):
                 names.add(name)
     return frozenset(names)
 

@@ -37,6 +37,8 @@ _HOST_NAME = compile_lazily(
 _LEADING_VALUE = compile_lazily(
     r"(?:\$(?:ENV|env)?|#|\\)?(?:\{\{?\s*([^{}]*?)\s*\}?\}|\(([^()]*(?:\([^()]*\))?[^()]*)\))|\$(\w+)|%(\w+)%"
 )
+_FORMAT_FIELD = compile_lazily(r"(?:%[sv]|\{\d?\}|~[as])/(?=[\w.])(?!.*%)")
+"""The beginning of a path in a format of `printf` and its kind."""
 _INNER_NAME = compile_lazily(r"[$#\\%]?[{(]\s*[$@]?(\w+)|\$(\w+)")
 _PATH_PART = compile_lazily(r"[\w.@+*?\[\]~-][\w.@+*?\[\]{}$()/#\\ -]{0,199}|/[\w.@+*-]+(?:/[\w.@+* -]+)*/?")
 _PATH_LIST = compile_lazily(r"[^\s;]*/[^\s;]*(?:;[^\s;]*/[^\s;]*)+")
@@ -63,6 +65,8 @@ class Value:
     sends: bool = False
     is_fetched: bool = False
     has_environment: bool = False
+    removes: bool = False
+    """Whether it is a command line that deletes."""
 
     def merge(self, other: Value) -> None:
         """Add what another value stands for."""
@@ -77,6 +81,7 @@ class Value:
         self.sends |= other.sends
         self.is_fetched |= other.is_fetched
         self.has_environment |= other.has_environment
+        self.removes |= other.removes
 
     @property
     def is_empty(self) -> bool:
@@ -98,6 +103,8 @@ class PathBuilder:
         """How many paths were begun."""
         self.depth = 0
         self.is_literal = False
+        self.ending = ""
+        """What a format puts after the place that it is given next: `"%s/x", home`."""
 
     @property
     def is_relative(self) -> bool:
@@ -116,12 +123,15 @@ class PathBuilder:
             self._current = None
         self.finish()
         self.number += 1
+        ending, self.ending = self.ending, ""
         self._relative = root if is_relative else ""
         self._is_relative = is_relative
         self._current = root if not is_relative else normpath(f"{self._base}/{root}")
         for _ in range(self._pending_climbs):
             self._current = climb(self._current)
         self._pending_climbs = 0
+        if ending:
+            self.append(ending)
 
     def separate(self, depth: int) -> None:
         """Close the path at a comma that ends its call, or that stands after a path that was written as a whole."""
@@ -317,6 +327,9 @@ class Evaluator:
             # The home of another person stands in examples and in tests.
             is_other = text.startswith(_HOMES) and not f"{text}/".startswith(f"{self._home}/")
             builder.begin(UNKNOWN_PART if is_other else normpath(self._substitute(text)))
+            return
+        if (field := _FORMAT_FIELD.match(text)) is not None:
+            builder.ending = text[field.end() :]
             return
         leading = _LEADING_VALUE.match(text)
         if leading and (leading.end() == len(text) or text[leading.end()] in "/.\\"):
