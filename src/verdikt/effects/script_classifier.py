@@ -318,7 +318,7 @@ class ScriptClassifier:
             effects = effects + classify_offline_order(call)
         if command.redirects and call.name in _INTERPRETERS:
             effects = effects + classify_input_program(call)
-        may_be_live = command.assignments or "prod" in text or "live" in text or "env" in text
+        may_be_live = command.assignments or "prod" in text or "live" in text or "env-file" in text
         if effects and (may_be_live or effects[-1].what == "db.schema"):
             effects = effects + classify_live_change(call, effects)
         if "=" in text and _names_runner(text):
