@@ -50,11 +50,10 @@ ALLOWED: dict[str, dict[str, str]] = {
     "names of another language: a function (`rmdir`), a module (`docker`), a dialect of SQL, a keyword (`let`)": {
         "effects/code/": (
             "printf say powershell-cmdlet base64 crontab truncate dart dirname docker git python3 rmdir sendmail tar "
-            "mysql kill"
+            "mysql kill cat mkdir"
         ),
-        "effects/code/python.py": "cat mkdir ssh",
         "effects/any_language/": "cmake dirname let rmdir",
-        "effects/armed_text.py": "base64 chmod ssh truncate",
+        "effects/armed_text.py": "base64 chmod truncate",
         "effects/environment_variables.py": "psql",
         "effects/runner_settings.py": "cmake",
         "shell/makefile.py": "strip sort realpath",
@@ -87,6 +86,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "effects/armed_text.py": "git net",
         "effects/tool_values.py": "click",
         "effects/secret_issuers.py": ALL,
+        "effects/tool_arguments.py": "base64",
         "model/secret_detection.py": "pwd",
         "integrations/crewai.py": "invoke",
     },
