@@ -19,7 +19,7 @@ from tests.case_files import CASE_FILES, load_yaml
 from tests.fakes import FakeWorld
 from tests.unit.effects.test_cases import ROOT, load_policy, make_world
 from verdikt.decide import decide
-from verdikt.effects.session_trail import PROJECT_ARMED_KEY
+from verdikt.effects.armed_files import PROJECT_ARMED_KEY
 from verdikt.effects.untrusted_sources import note_sources
 from verdikt.govern import collect_memory_changes
 from verdikt.model.action import Action

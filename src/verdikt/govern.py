@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from verdikt.decide import decide
-from verdikt.effects.session_trail import ARMED_KEY, PROJECT_ARMED_KEY, find_moved_destinations, note_action
+from verdikt.effects.armed_files import ARMED_KEY, PROJECT_ARMED_KEY
+from verdikt.effects.session_trail import find_moved_destinations, note_action
 from verdikt.effects.untrusted_sources import note_sources
 from verdikt.governance_parts import GovernanceParts, PathAccess
 from verdikt.graph.policy_cache import load_cached_policy

@@ -136,17 +136,21 @@ def judge_text(
     downloads: Collection[str] = (),
     *,
     program_language: str = "",
+    is_on_host: bool = False,
 ) -> ArmedText | None:
     """Return what arms the text of a file; None for text that is harmless, unknown, or no program.
 
     `program_language` is that of the program which runs a file whose name says nothing. `downloads` are files from
-    foreign hosts that the session has not read. Where the reader of its language finds nothing, the text is read by the
+    foreign hosts that the session has not read. `is_on_host` says that the steps of a workflow run on this machine,
+    and not in containers. Where the reader of its language finds nothing, the text is read by the
     words that meet in it.
     """
     text = text[:MAX_JUDGED_LENGTH]
     sections = find_code_sections(path, text)
     if not sections and program_language:
         sections = [CodeSection(program_language, text)]
+    if is_on_host:
+        sections = [part._replace(language=SHELL) if part.language == IMAGE else part for part in sections]
     for section in sections:
         if not _may_arm(section):
             continue

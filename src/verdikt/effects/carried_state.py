@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.effects.dataflow import DELETE_EFFECTS
 from verdikt.effects.zone_effects import derive_effect, holds_secret
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_role, join_role
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.path_set import PathSet, PathSetKind, is_glob, is_within
@@ -28,6 +28,7 @@ _CONTENT_EFFECTS = ("fs.write", "fs.overwrite", "fs.append", "fs.link", "fs.link
 _LOSS_EFFECTS = DELETE_EFFECTS | {"fs.truncate", "fs.overwrite"}
 _COMPRESSORS = find_role("compressor")
 _CODE_RUNNERS = find_role("code_runner")
+_WORKTREE_REMOVAL = compile_lazily(rf"(?:{join_role('work_tree_changer')}) (?:-C \S+ )?worktree remove (.*)")
 _COMPRESSED_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".br", ".7z", ".zip", ".gpg", ".asc", ".enc", ".age")
 _OUTPUT_OPTION = compile_lazily(r"\s(?:-o|--output)[ =](\S+)")
 _SYMBOLIC_OPTION = compile_lazily(r"-[a-z]*s|--symbolic$")
@@ -112,11 +113,22 @@ def is_uncommitted_work(path: str, resolver: TargetResolver) -> bool:
 def mark_lost_work(effects: list[Effect], moved: Mapping[str, str]) -> None:
     """Let a deletion of moved work count as a deletion of the work where it was."""
     for position, effect in enumerate(effects):
+        if effect.what == "git.write" and (words := _WORKTREE_REMOVAL.match(effect.by)):
+            places = [place for place in moved if _lies_in_one_of(place, words[1].split())]
+            lost = tuple(Target(place, "path", place, Zone.PROJECT, "untracked") for place in places)
+            if lost:
+                effects[position] = derive_effect("fs.delete.tree", effect, lost, note="work that was moved there")
         if effect.what not in _LOSS_EFFECTS:
             continue
         targets = tuple(_find_lost_work(target, moved) or target for target in effect.targets)
         if targets != effect.targets:
             effects[position] = effect._replace(targets=targets, recoverable=False, note="work that was moved there")
+
+
+def _lies_in_one_of(place: str, words: Sequence[str]) -> bool:
+    """Return whether a place is, or lies in, a directory that is named as it is typed: `../wt`."""
+    names = [word.strip("./") if word[:1] != "/" else word.rstrip("/") for word in words if word[:1] != "-"]
+    return any(f"{place}/".endswith(f"/{name}/") or f"/{name.lstrip('/')}/" in f"{place}/" for name in names if name)
 
 
 def _find_lost_work(target: Target, moved: Mapping[str, str]) -> Target | None:

@@ -50,6 +50,12 @@ _INSTALLERS = find_role("python_installer")
 _LOCAL_INSTALL = compile_lazily(
     r"\s(?:-e|--editable|\.{1,2}(?:[/\[]\S*)?|/\S+|file:\S+|\S+\.(?:whl|tar\.gz|zip))(?=\s|$)"
 )
+_REHEARSAL = compile_lazily(
+    r"\s(?:-n\b|--(?:dry|just-print|snapshot|preview|check|plan|no-act|simulate|what-?if|sql\b)|run\b)"
+)
+_COMPILER_PLUGIN = compile_lazily(r"\s--?[\w:]*(?:plugin|processor|proc-macro)[\w-]*[ =:]")
+_CLASS_PATH = compile_lazily(r"\s(?:-cp|--?class-?path)[ =]")
+_NO_PROCESSING = compile_lazily(r"\s-proc:none\b")
 _PATH_STARTS = ("/", ".", "~")
 _OWN_PROGRAM = compile_lazily(
     r"(?:\.{1,2}/|~/|/(?:tmp|home|Users|root|var/tmp)/)(?!\S*/(?:\.venv|venv|node_modules|\.local|\.cargo)/)\S*/?[\w-]+(?=\s|$)"
@@ -126,6 +132,12 @@ def find_loaders(effects: Iterable[Effect]) -> list[Loader]:
     return loaders
 
 
+def is_rehearsal(name: str, words: str) -> bool:
+    """Return whether a program shows what it would do, and loads the project for that: `pip install --dry-run -e .`."""
+    loads = name in _ANY_LANGUAGE or bool(_LANGUAGES.get(name))
+    return loads and _REHEARSAL.search(words) is not None
+
+
 def find_git_loaders(effects: Iterable[Effect], git_programs: Iterable[str]) -> list[Loader]:
     """Return the git commands, which may run what the settings of the repository name: filters run on `git add`."""
     places = tuple(git_programs)
@@ -181,6 +193,11 @@ def _find_languages(effect: Effect) -> frozenset[str] | None:
     languages = _LANGUAGES.get(name)
     if name in _ANY_LANGUAGE:
         return None
+    if languages is not None and not languages and not _NO_PROCESSING.search(effect.by):
+        # A compiler runs its plugins, and those of Java what its class path offers as a processor of annotations.
+        if _COMPILER_PLUGIN.search(effect.by):
+            return None
+        return frozenset(_JAVA) if _CLASS_PATH.search(effect.by) else languages
     if languages is None and effect.what in ("container.run", "infra.read", "infra.apply"):
         return frozenset(("settings",))
     if languages is None:

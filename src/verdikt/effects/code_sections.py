@@ -22,7 +22,7 @@ from verdikt.effects.runner_settings import (
     read_string_calls,
     read_xml,
 )
-from verdikt.effects.template_fields import fill_fields
+from verdikt.effects.template_fields import fill_fields, fill_place
 from verdikt.effects.workflow_sections import WORKFLOW, is_workflow, read_workflow
 from verdikt.knowledge import find_language, find_role, find_suffix_program
 from verdikt.model.lazy_regex import compile_lazily
@@ -79,6 +79,7 @@ _LANGUAGE_BY_SUFFIX = {
     ".cmake": "cmake",
     ".tf": "settings",
     ".hcl": "settings",
+    ".code-workspace": "settings",
     ".bzl": "settings",
 }
 """Endings that the table of programs does not have, because no program is started with such a file."""
@@ -89,7 +90,7 @@ BUILD BUILD.bazel tasks.json devcontainer.json Cargo.toml turbo.json
 Taskfile.dist.yml Taskfile.dist.yaml mise.toml .mise.toml deno.json deno.jsonc moon.yml nx.json project.json
 Makefile.toml .goreleaser.yml .goreleaser.yaml skaffold.yaml .overcommit.yml .lintstagedrc.json .huskyrc netlify.toml
 Pulumi.yaml serverless.yml .air.toml bacon.toml dvc.yaml Tiltfile .simple-git-hooks.json wireit.json Pipfile
-.gitlab-ci.yml angular.json workspace.json mprocs.yaml process-compose.yml .tmuxinator.yml Brewfile.json
+angular.json workspace.json mprocs.yaml process-compose.yml .tmuxinator.yml Brewfile.json
 """
 """Settings of runners, in which command lines stand under keys of many names."""
 _LANGUAGE_BY_NAME = {
@@ -111,6 +112,8 @@ _COMPOSE_NAMES = ("compose.", "compose-", "docker-compose.", "docker-compose-")
 _IMAGE_NAMES = ("Dockerfile", "Containerfile", "Earthfile")
 _HOOK_DIRECTORIES = ("/.husky/", "/.githooks/", "/.git-hooks/", "/.git/hooks/", "/hooks/pre-", "/hooks/post-")
 _SHEBANG = compile_lazily(r"#!\s*\S*/(?:env\s+(?:-S\s+)?)?([A-Za-z]+)")
+_SHELL_FUNCTION = compile_lazily(r"(?m)^[a-z_][\w-]*[ \t]*\(\)[ \t]*\{")
+"""A function as only shells write it: the recipe of a package, for example, has no other sign of its language."""
 _SHELL_NAMES = find_role("shell")
 _COMMAND_KEY = compile_lazily(
     r"(?m)^[\s-]*[\"']?(?:cmds?|commands?|scripts?|run|exec|shell|entry)[\"']?\s*(?::(?=\s|$)|=)"
@@ -154,11 +157,10 @@ def detect_file_language(path: str, text: str = "") -> str:
     name = path[path.rfind("/") + 1 :]
     if name in _LANGUAGE_BY_NAME:
         return _LANGUAGE_BY_NAME[name]
-    is_composition = name.startswith(_COMPOSE_NAMES) and name.endswith((".yml", ".yaml"))
-    if path.endswith(_SETTINGS_PATHS) or is_composition or _is_task_file(path, name):
-        return "settings"
     if is_workflow(path):
         return WORKFLOW
+    if path.endswith(_SETTINGS_PATHS) or is_composition(path) or _is_task_file(path, name):
+        return "settings"
     if name.startswith(_IMAGE_NAMES) or name.endswith(".Dockerfile"):
         return IMAGE
     suffix = name[name.rfind(".") :].lower() if "." in name[1:] else ""
@@ -174,8 +176,15 @@ def detect_file_language(path: str, text: str = "") -> str:
         return "settings"
     if suffix in (".yml", ".yaml", ".toml") and _COMMAND_KEY.search(text) and _is_runner_file(path, text):
         return "settings"
+    if _SHELL_FUNCTION.search(text):
+        return SHELL
     is_hook = not suffix and any(place in f"/{path}" for place in _HOOK_DIRECTORIES)
     return SHELL if is_hook else ""
+
+
+def is_composition(path: str) -> bool:
+    """Return whether a file describes containers that run together on this machine."""
+    return path[path.rfind("/") + 1 :].startswith(_COMPOSE_NAMES) and path.endswith((".yml", ".yaml"))
 
 
 def is_client_settings(text: str) -> bool:
@@ -214,7 +223,7 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
     if language in ("package", "php_package"):
         return _read_package(path, text, every=language == "php_package")
     if language == "settings":
-        return read_all_settings(path, fill_fields(text))
+        return read_all_settings(path, fill_place(fill_fields(text), path[: path.rfind("/")]))
     if (read_sections := _READERS.get(language)) is not None:
         return read_sections(text)
     sections = [CodeSection(language, blank_comments(language, text))]

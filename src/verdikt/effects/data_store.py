@@ -29,6 +29,7 @@ _NAME_VARIABLES = ("PGDATABASE", "DB_DATABASE")
 _SERVER_KEYS = frozenset(("host", "hostaddr", "server", "data source", "addr", "address", "service"))
 _NAME_KEYS = frozenset(("dbname", "database", "databasename", "initial catalog"))
 _PAIR = compile_lazily(r"(?:^|[;?&\s])([A-Za-z][\w ]*?)\s*=\s*('[^']*'|[^;&\s]+)")
+_SERVICE = compile_lazily(r"\bservice=([\w-]+)")
 _PASSWORD = compile_lazily(r"(?i)(?<=://)[^@/\s]*@|^[^@/\s]*@(?=tcp\()|\b(?:password|pwd)=[^;&\s]*")
 """The part of an address that may be unknown without a change of where it leads."""
 _FIRST_PAIR = compile_lazily(r"[A-Za-z][\w ]*=")
@@ -90,7 +91,7 @@ def find_data_store(call: Invocation, servers: Sequence[Word] = ()) -> DataStore
         elif name in _NAME_VARIABLES:
             names.append(value.text)
     for text in texts:
-        more_hosts, more_names = parse_store_address(text)
+        more_hosts, more_names = parse_store_address(fill_service(text, call))
         hosts += more_hosts
         names += more_names
     connection_words = [*server_words, *operands, *args.get_values(_STORE_OPTIONS)]
@@ -102,6 +103,18 @@ def find_data_store(call: Invocation, servers: Sequence[Word] = ()) -> DataStore
     is_direct = is_known and not is_elsewhere and not _is_redirected(call)
     is_here = is_direct and not is_live_text and all(map(_is_server_here, hosts))
     return DataStore(tuple(hosts), tuple(names), is_here, is_live)
+
+
+def fill_service(text: str, call: Invocation) -> str:
+    """Return the settings of a connection with those of the service that they name, where its file can be read."""
+    service = _SERVICE.search(text)
+    if service is None:
+        return text
+    variables = dict((*call.list_exports(), *call.list_assignments()))
+    named = variables.get("PGSERVICEFILE")
+    path = call.resolver.to_absolute(named.text if named is not None else "~/.pg_service.conf", call.command.cwd)
+    _, found, section = (call.facts.text(path) or "").partition(f"[{service[1]}]\n") if path else ("", "", "")
+    return text.replace(service[0], " ".join(section.partition("\n[")[0].split())) if found else text
 
 
 def settle_record_losses(call: Invocation, effects: list[Effect], *, has_handler: bool) -> list[Effect]:

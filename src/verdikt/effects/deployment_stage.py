@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING
 
 from verdikt.effects.command_verbs import split_tokens
 from verdikt.effects.execution_context import find_preceding
+from verdikt.effects.given_variables import (
+    FILE_OPTIONS,
+    FILE_SETTERS,
+    MAX_SETTER_WORDS,
+    list_variable_files,
+    read_variables,
+)
 from verdikt.effects.host import is_local_host, parse_host
 from verdikt.effects.installation_names import is_live_name, is_test_name, is_throwaway
 from verdikt.knowledge import find_role
@@ -23,10 +30,7 @@ _STAGE_VARIABLES = ("ENV", "ENVIRONMENT", "SETTINGS_MODULE")
 _PROTECTION_SWITCHES = ("DISABLE_DATABASE_ENVIRONMENT_CHECK",)
 """Variables that only a live database needs: they switch its protection off."""
 _ADDRESS_VARIABLES = ("URL", "DSN", "URI", "_CONN")
-_FILE_SETTERS = find_role("variable_file_loader")
 _VARIABLE_EXPORTERS = find_role("variable_exporter")
-_FILE_OPTIONS = ("-e", "-f", "--env-file", "--file")
-_MAX_SETTER_WORDS = 8
 _CHANGING_WORDS = frozenset(
     "deploy redeploy release publish promote rollback rollout migrate destroy reset drop provision ship backfill "
     "failover cutover send mail email notify purge wipe flush truncate delete remove charge refund expire "
@@ -87,6 +91,8 @@ def _iter_live_hints(call: Invocation) -> Iterator[str]:
     yield from (word.text for word in call.args.get_values(_STAGE_OPTIONS))
     yield from _iter_stage_operands(call)
     yield from (parse_host(address) for address in _iter_values(call, _ADDRESS_VARIABLES))
+    for path in list_variable_files(call):
+        yield from (parse_host(v) for name, v in read_variables(call, path) if name.endswith(_ADDRESS_VARIABLES))
     # `DATABASE_URL="$PROD_DATABASE_URL"`
     unknown = ((name, value) for name, value in call.command.assignments if not value.is_known)
     yield from (value.raw for name, value in unknown if name.endswith(_ADDRESS_VARIABLES))
@@ -122,7 +128,7 @@ def _iter_values(call: Invocation, name_endings: tuple[str, ...]) -> Iterator[st
     around = [c for c in find_preceding(command, call.commands) if len(c.via) < len(command.via)][-1:]
     for setter in (*(wrapper for wrapper in around if wrapper.host == command.host), command):
         yield from (value.text for name, value in setter.assignments if name.endswith(name_endings))
-        if setter.name in _FILE_SETTERS:
+        if setter.name in FILE_SETTERS:
             yield from (text for name, text in _read_variable_file(call, setter) if name.endswith(name_endings))
     own_names = {name for name, _ in command.assignments}
     exports = _list_sure_exports(call)
@@ -142,12 +148,9 @@ def _list_sure_exports(call: Invocation) -> dict[str, str]:
 
 def _read_variable_file(call: Invocation, setter: Command) -> Iterator[tuple[str, str]]:
     """Yield the variables of the file that a wrapper loads for the command: `dotenv -e .env.test -- …`."""
-    for option, value in pairwise(setter.argv[:_MAX_SETTER_WORDS]):
-        path = call.resolver.to_absolute(value.text, setter.cwd) if option.text in _FILE_OPTIONS else ""
-        for line in (call.facts.text(path) or "").splitlines() if path else ():
-            name, equals, text = line.strip().removeprefix("export ").partition("=")
-            if equals and name.isidentifier():
-                yield name, text.strip("\"'")
+    for option, value in pairwise(setter.argv[:MAX_SETTER_WORDS]):
+        path = call.resolver.to_absolute(value.text, setter.cwd) if option.text in FILE_OPTIONS else ""
+        yield from read_variables(call, path) if path else ()
 
 
 def _iter_stage_operands(call: Invocation) -> Iterator[str]:

@@ -45,6 +45,7 @@ _FORGE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org")
 _ACCOUNT = compile_lazily(r"(?:^|[:/])([\w.-]+)/[\w.-]+?(?:\.git)?/?$")
 _PROGRAM_FILE = compile_lazily(r"(?i)\.(?:exe|dll|msi|so|dylib|jar|class|wasm|bin|run|elf|com|appimage|pyc)$")
 _NO_PROGRAMS = ("", "settings")
+_REQUIRING = r"\b(?:require|import|include|source|load|dofile|use|from|do|runpy)\w*\b[^\n;]{0,80}?\b"
 _SERVED_PLACES = compile_lazily(
     r"/(?:vendor|third_party|static|public|assets|www|node_modules|fixtures?|testdata|data)/"
 )
@@ -68,11 +69,27 @@ def find_unread_runs(effects: Effects, facts: Facts, text: str, loaders: Sequenc
         for place in _list_run_places(effect, directories):
             if row := _find_download(place, downloads):
                 found.setdefault((effect.by, row[0]), _make_unread(effect, place, row, facts))
+        if effect.what == "code.run":
+            found |= {
+                (effect.by, row[0]): _make_unread(effect, path, row, facts)
+                for path, row in _iter_required(effect, downloads, facts)
+            }
     for path, row in downloads.items():
         loader = _find_loader(path, loaders, facts, text) if row and not found else None
         if loader is not None:
             found[loader.effect.by, row[0]] = _make_unread(loader.effect, path, row, facts)
     return list(found.values())
+
+
+def _iter_required(effect: Effect, downloads: Mapping[str, Any], facts: Facts) -> Iterator[tuple[str, Any]]:
+    """Yield the downloaded files that a program requires by name, in whichever language: `require("inspect")`."""
+    for target in effect.targets:
+        text = facts.text(target.path) if target.path and not _find_download(target.path, downloads) else None
+        for path, row in downloads.items() if text else ():
+            stem = basename(path).partition(".")[0]
+            is_program = bool(row) and len(stem) > 1 and detect_file_language(path) not in _NO_PROGRAMS
+            if is_program and re.search(rf"{_REQUIRING}{re.escape(stem)}\b", text or ""):
+                yield path, row
 
 
 def _make_unread(effect: Effect, path: str, row: Sequence[Any], facts: Facts) -> Effect:

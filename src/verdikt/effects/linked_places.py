@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from verdikt.effects.dataflow import DELETE_EFFECTS
 from verdikt.effects.target import TargetResolver, is_recoverable
 from verdikt.effects.zone_effects import derive_zone_effects
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Effect, Effects, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.path_set import is_within
@@ -25,7 +26,8 @@ LINKS_KEY = value_key("trail", "links")
 _MAX_LINKS = 12
 _ORIGIN = compile_lazily(r"^leads out of the project, to (.+)$")
 _BIND = compile_lazily(r"\s(?:--r?bind\b|-B\b|-o\s*\S*\br?bind\b|--options[ =]\S*\br?bind\b)")
-LINKING_EFFECTS = ("fs.link.out", "sys.mount")
+LINKING_EFFECTS = ("fs.link.out", "sys.mount", "fs.link")
+_TREE_MOUNTERS = find_role("tree_mounter")
 _LOSSES = DELETE_EFFECTS | {"fs.truncate", "fs.overwrite", "fs.chmod.tree", "fs.chown.tree"}
 
 
@@ -76,6 +78,10 @@ def _iter_links(effect: Effect, resolver: TargetResolver) -> Iterator[tuple[str,
         source, place = (resolver.to_absolute(target.text, None) for target in effect.targets)
         if source and place:
             yield f"{place.rstrip('/')}/", source
+    elif effect.what == "fs.link" and effect.by.partition(" ")[0] in _TREE_MOUNTERS:
+        words = [word for word in effect.by.split()[1:] if word[:1] != "-"]
+        source = resolver.to_absolute(words[-2], None) if len(words) > 1 else ""
+        yield from ((f"{target.path.rstrip('/')}/", source) for target in effect.targets if target.path and source)
 
 
 def _follow(target: Target, links: Mapping[str, str], resolver: TargetResolver) -> Target:

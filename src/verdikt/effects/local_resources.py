@@ -33,8 +33,12 @@ _OTHER_CLUSTER = compile_lazily(r"(?i)--(?:context|kubeconfig|server|cluster|tok
 _CHANGES_KUBECONFIG = compile_lazily(
     rf"(?i)kubeconfig|get-credentials|\.kube/|{join_role('context_changer', 'namespace_changer')}|config set-context"
 )
-_CREATE_VOLUME = compile_lazily(r"^\S+ volume create\b(?!.*(?:device=|bind|--driver[ =](?!local\b)|-d (?!local\b)))")
+_CREATE_VOLUME = compile_lazily(
+    r"^\S+ (?:--?[\w-]+[ =]\S+ )?volume create\b(?!.*(?:device=|bind|--driver[ =](?!local\b)|-d (?!local\b)))"
+)
 _ADD_WORKTREE = compile_lazily(rf"^(?:{join_role('work_tree_changer')}) (?:-\S+ \S+ )?worktree add\b")
+_MAX_ENGINE_WORDS = 4
+_SETTINGS_FILE = compile_lazily(r"--kubeconfig[ =](\S+)")
 _NEW_BRANCH = compile_lazily(r"\s-b\s+(\S+)")
 # A container without a volume keeps nothing of before, and its data go with it.
 _PUBLISHED_PORT = compile_lazily(r"\s(?:-p|--publish)[ =]?(?:127\.0\.0\.1:|localhost:)?(\d+):(\d+)\b")
@@ -54,6 +58,8 @@ _WORK_PREFIXES = (
     "git.amend",
     "git.history",
 )
+
+_CONTENT_PREFIXES = ("fs.write", "fs.overwrite", "fs.append", "fs.move", "fs.link")
 
 
 def settle_local_resources(effects: Effects, facts: Facts, action: Action) -> Effects:
@@ -108,7 +114,7 @@ class _LocalResources:
             return _replace_what(effect, "container.build")
         # Creating a volume that exists does nothing, so what is called so has to be for a trial as well.
         if what == "container.read" and _CREATE_VOLUME.match(effect.by) and is_for_trials(effect.by):
-            self._add("volumes", effect.by.split()[-1])
+            self._add("volumes", _prefix_engine(effect, effect.by.split()[-1]))
         elif what == "container.volume.remove" or what in _LOSSES:
             return self._settle_volumes(effect)
         elif what == "git.write" and _ADD_WORKTREE.match(effect.by):
@@ -122,6 +128,9 @@ class _LocalResources:
             return effect
         if what.startswith(_WORK_PREFIXES) and self.names.get("worktrees"):
             self._drop_used_worktrees(effect)
+        if what.startswith(_CONTENT_PREFIXES) and self.names.get("kubeconfigs"):
+            written = {target.path for target in effect.targets} | {target.text for target in effect.targets}
+            self.names["kubeconfigs"] = [path for path in self.names["kubeconfigs"] if path not in written]
         return effect
 
     def _removes_own_worktree(self, effect: Effect) -> bool:
@@ -138,11 +147,21 @@ class _LocalResources:
         return is_here and self._has_all("ports" if hosts else "unusual ports", ports)
 
     def _settle_cluster(self, effect: Effect) -> Effect:
+        if (named := _SETTINGS_FILE.search(effect.by)) is not None:
+            rest = effect.by.replace(named[0], "")
+            if _START_CLUSTER.match(effect.by):
+                self._add("kubeconfigs", named[1])
+                return effect
+            is_own = named[1] in self.names.get("kubeconfigs", ()) and named[0] in self._text
+            if is_own and not _OTHER_CLUSTER.search(rest):
+                return _replace_what(effect, "k8s.local") if effect.what.startswith(_LOCAL_CHANGES) else effect
         if _START_CLUSTER.match(effect.by) or (effect.what == "k8s.read" and _USE_CONTEXT.match(effect.by)):
             # The record of the program says which contexts are of this machine: those of others are `k8s.context`.
             self.names["context"] = ["local"]
         elif _CHANGES_KUBECONFIG.search(effect.by) or effect.what == "k8s.context":
             self.names.pop("context", None)
+            if "kubeconfigs" in self.names and effect.what != "k8s.read":
+                self.names.pop("kubeconfigs")
         elif effect.what.startswith(_LOCAL_CHANGES) and self.names.get("context") and self._is_plain(effect):
             is_whole = effect.what.startswith(("k8s.delete.all", "k8s.delete.data"))
             return effect._replace(recoverable=True) if is_whole else _replace_what(effect, "k8s.local")
@@ -157,7 +176,7 @@ class _LocalResources:
         volumes = self.names.get("volumes", ())
         names = [target.text.split("/")[0] for target in effect.targets if not target.path]
         if effect.what == "container.volume.remove":
-            names = [word for name in names for word in name.split()]
+            names = [_prefix_engine(effect, word) for name in names for word in name.split()]
         if not volumes or not names or len(names) < len(effect.targets) or any(name not in volumes for name in names):
             return effect
         if effect.what == "container.volume.remove":
@@ -184,6 +203,12 @@ class _LocalResources:
     def _has_all(self, kind: str, names: list[str]) -> bool:
         known = self.names.get(kind, ())
         return bool(names) and all(name in known for name in names)
+
+
+def _prefix_engine(effect: Effect, name: str) -> str:
+    """Return the name of a volume, after the engine where the command says which: `--context dind a`."""
+    words = effect.by.partition(" volume ")[0].split()
+    return " ".join([*words[1:], name]) if 1 < len(words) < _MAX_ENGINE_WORDS else name
 
 
 def _replace_what(effect: Effect, what: str) -> Effect:

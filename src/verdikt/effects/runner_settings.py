@@ -31,6 +31,7 @@ _MAKE_SHELL = compile_lazily(
     r"\$\(shell\s+((?:[^()]|\([^()]*\))*)\)|^\s*\w+\s*!=\s*(.+)$|^\s*(?:export\s+)?[\w-]+\s*:=[^`]*`([^`]+)`"
 )
 _IMAGE_COMMAND = compile_lazily(r"(?i)^\s*(?:RUN|CMD|ENTRYPOINT)\s+(?:--\S+\s+)*")
+_FLOW_ITEM = compile_lazily(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s,'\"\[\]][^,\[\]]*)")
 _XML_EXECUTABLE = compile_lazily(r"<executable>\s*([^<]+?)\s*</executable>|<exec\b[^>]*\bexecutable=\"([^\"]+)\"")
 _XML_ARGUMENT = compile_lazily(r"<argument>\s*([^<]*?)\s*</argument>|<arg\b[^>]*\b(?:value|line)=\"([^\"]*)\"")
 _XML_COMMAND = compile_lazily(r"<Exec\b[^>]*\bCommand=\"([^\"]+)\"")
@@ -179,7 +180,7 @@ def read_cmake(text: str) -> list[CodeSection]:
 def read_all_settings(path: str, text: str) -> list[CodeSection]:
     """Return what a runner's settings may run: values, and mounts of a compose file."""
     name = path[path.rfind("/") :]
-    if name.endswith((".json", ".jsonc")) and (values := _read_json_values(text)) is not None:
+    if name.endswith((".json", ".jsonc", ".code-workspace")) and (values := _read_json_values(text)) is not None:
         return values
     if "compose" in name:
         return list(_read_compose(text))
@@ -315,10 +316,12 @@ def _quote_word(word: str) -> str:
 
 
 def _parse_list(value: str) -> list[str] | None:
+    """Return the words of a list on one line, in JSON or as YAML allows it: `[find, /d, '-delete']`."""
     try:
         words: Any = json.loads(value.replace("'", '"') if '"' not in value else value)
     except (ValueError, RecursionError):
-        return None
+        items = _FLOW_ITEM.findall(value[1:-1]) if value.endswith("]") else []
+        return [double or single or plain.strip() for double, single, plain in items] or None
     return [str(word) for word in words] if isinstance(words, list) else None
 
 

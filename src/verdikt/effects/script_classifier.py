@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from verdikt.effects.armed_loads import add_armed_effects, find_inline_imports
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.powershell_start import is_powershell
+from verdikt.effects.code_loaders import is_rehearsal
 from verdikt.effects.command_input import (
     CODE_FILE_OPTIONS,
     TEXT_READERS,
@@ -23,6 +24,7 @@ from verdikt.effects.command_relations import CommandRelations
 from verdikt.effects.copied_programs import COPIED_PROGRAMS_KEY, list_program_aliases
 from verdikt.effects.deployment_stage import classify_live_change
 from verdikt.effects.environment_variables import classify_assignment
+from verdikt.effects.given_variables import fill_environment
 from verdikt.effects.guarded_operands import HANDLING_EFFECTS, find_handled_guards
 from verdikt.effects.guarded_outputs import OUTPUT_PROGRAMS, find_guarded_outputs
 from verdikt.effects.invocation import SHELLS, Invocation
@@ -49,6 +51,7 @@ from verdikt.effects.written_files import WrittenFiles
 from verdikt.effects.zone_effects import derive_hidden_reads, derive_zone_effects
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.analysis import analyse
 from verdikt.shell.command import UNKNOWN, Command, Word
 
@@ -67,6 +70,8 @@ _EXPORTERS = find_role("variable_exporter")
 _AWK_PROGRAMS = find_role("awk_filter")
 _PLUGIN_LOADERS = find_role("plugin_loader")
 _RUNNER_SETTINGS = ("SHELL=", "CC=", "CXX=", "LD=", "AR=", "FC=", "CPP=", ".runner", ".linker", "wrapper=")
+_RUN_PREFIXES = ("code.", "pkg.")
+_INSTALLED_PLACE = compile_lazily(r"(?:^|/)(?:node_modules/\.bin|\.?venv/bin|env/bin|vendor/bin|\.bin)/|^@")
 _OUTPUT_OPTIONS = ("-o", "--out")
 # Of these the words may say more than a record does.
 _CODE_EFFECTS = ("code.run", "unknown.program", "infra.read", "cloud.read")
@@ -281,10 +286,10 @@ class ScriptClassifier:
         program = find_program(call.name)
         if program is not None:
             effects = evaluate_program(program, call) or _classify_own_program(call)
-            path = command.argv[0].text
-            if path[:1] == "/" and call.resolve_path(command.argv[0]).zone is Zone.TEMP:
-                # `/tmp/x/install` may be that program, or a file that is only called so.
-                effects = [*effects, *call.make_effects("code.run", [command.argv[0]])]
+            if not effects and is_rehearsal(call.name, call.full_text):
+                effects = [call.make_effect("code.build", note="loads the project to show what it would do")]
+            if "/" in command.argv[0].text and not any(effect.what.startswith(_RUN_PREFIXES) for effect in effects):
+                effects = [*effects, *_classify_namesake(call)]
         elif command.argv[0].glob:
             for name in match_programs(call.name):
                 effects += evaluate_program(find_program(name) or Program(), call)
@@ -314,7 +319,8 @@ class ScriptClassifier:
             effects = effects + classify_offline_order(call)
         if command.redirects and call.name in _INTERPRETERS:
             effects = effects + classify_input_program(call)
-        if (command.assignments or "prod" in text or "live" in text) and effects:
+        may_be_live = command.assignments or "prod" in text or "live" in text or "env-file" in text
+        if effects and (may_be_live or effects[-1].what == "db.schema"):
             effects = effects + classify_live_change(call, effects)
         if "=" in text and _names_runner(text):
             lines = list_set_programs(command.argv[1:])
@@ -371,10 +377,18 @@ class ScriptClassifier:
     def _classify_code(self, language: str, text: str, call: Invocation, path: str = "") -> list[Effect]:
         self._depth += 1
         try:
-            effects = list(classify_code(language, text, call, path))
+            effects = list(classify_code(language, fill_environment(text, call), call, path))
         finally:
             self._depth -= 1
         return effects + derive_hidden_reads(effects, self._resolver.project_root)
+
+
+def _classify_namesake(call: Invocation) -> Sequence[Effect]:
+    """Return `code.run` for a file of the session or the project that is called like a program: `./date`."""
+    word = call.command.argv[0]
+    if _INSTALLED_PLACE.search(word.text) or call.resolve_path(word).zone not in (Zone.PROJECT, Zone.TEMP):
+        return ()
+    return call.make_effects("code.run", [word])
 
 
 # Loops and no generators: nearly every command comes through these, and a generator costs more than its tests.

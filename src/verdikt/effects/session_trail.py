@@ -8,10 +8,21 @@ something may load it, because only then its text is known.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from verdikt.effects.any_language.masking import may_be_loaded, may_name_code
-from verdikt.effects.armed_text import ArmedText, judge_text
+from verdikt.effects.armed_files import (
+    ARMED_KEY,
+    OLDER_ARMED_KEY,
+    PROJECT_ARMED_KEY,
+    UNJUDGED_KEY,
+    UNSEEN,
+    ArmedFile,
+    iter_loaded_files,
+    judge_file,
+    judge_in_project,
+    read_armed_files,
+)
 from verdikt.effects.carried_files import CarriedFiles
 from verdikt.effects.carried_state import find_moved_work
 from verdikt.effects.code_loaders import (
@@ -22,37 +33,29 @@ from verdikt.effects.code_loaders import (
     find_naming_loaders,
     make_armed_effect,
 )
-from verdikt.effects.code_sections import detect_file_language
+from verdikt.effects.code_sections import detect_file_language, is_composition
 from verdikt.effects.committed_files import add_discarded_changes, note_committed_files
 from verdikt.effects.copied_programs import note_copied_programs
-from verdikt.effects.downloaded_files import DOWNLOADS_KEY, find_unread_runs, note_downloads
+from verdikt.effects.downloaded_files import find_unread_runs, note_downloads
 from verdikt.effects.linked_places import note_links
 from verdikt.effects.local_resources import note_local_resources, settle_local_resources
-from verdikt.effects.script_classifier import ScriptClassifier
 from verdikt.effects.secret_sends import UNLISTED_PREFIXES, add_issuer_sends, find_named_copies, find_unlisted_hosts
 from verdikt.effects.target import TargetResolver
+from verdikt.effects.workflow_sections import WORKFLOW
 from verdikt.effects.zone_effects import derive_effect
 from verdikt.model.action import ActionKind
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.effect import Effect, Effects, Zone
 from verdikt.model.facts import MOVED_WORK_KEY, REMOTES_KEY, SECRET_COPIES_KEY
-from verdikt.model.session_state import mark_key, to_shared_key, value_key
+from verdikt.model.session_state import mark_key, value_key
 from verdikt.model.written_text import list_new_texts, predict_written_text
 
 if TYPE_CHECKING:
     from verdikt.model.action import Action
     from verdikt.model.facts import Facts
-    from verdikt.shell.command import Command
 
-ARMED_KEY = value_key("trail", "armed")
-"""Armed files: path → digest, line, effect, target, tool, seq, and whether it is certain."""
-UNJUDGED_KEY = value_key("trail", "unjudged")
-"""Files that commands wrote and nothing has loaded since: path → tool, seq."""
-PROJECT_ARMED_KEY = to_shared_key("project", ARMED_KEY)
 ARCHIVES_KEY = value_key("trail", "archives")
 """Archives that hold files which the session wrote: path → names of those files in it."""
-OLDER_ARMED_KEY = value_key("trail", "older")
-"""Whether armed files are kept by digest only."""
 SECRET_READ_KEY = value_key("trail", "secret")
 """When the session first read a secret, and the hosts that it has sent to since."""
 GIT_PROGRAMS_KEY = value_key("trail", "git_programs")
@@ -68,40 +71,13 @@ _CHANGES = frozenset(("fs.write", "fs.append", "fs.overwrite", "fs.link"))
 _LOADED_ZONES = (Zone.TEMP, Zone.OUTSIDE, Zone.HOME)
 """Places outside the project from which the words of a command may load: `PYTHONPATH=/tmp/x`, `make -f /tmp/x.mk`."""
 _DIGEST_LENGTH = 16
-_UNSEEN = "unseen"
-"""In place of the digest of a file that only its host sees: what is known of it is the text that an edit put in."""
-
 
 _DOWNLOAD_STEPS = frozenset("net.fetch git.fetch fs.read fs.write fs.overwrite fs.append".split())
 """Effects that download a file, read it, or carry it elsewhere."""
 _PLACING_STEPS = frozenset("fs.write fs.overwrite fs.link fs.link.out".split())
-_LINK_STEPS = frozenset("fs.link.out sys.mount fs.delete fs.delete.tree".split())
+_LINK_STEPS = frozenset("fs.link fs.link.out sys.mount fs.delete fs.delete.tree".split())
 _UNCARRIED = frozenset("code.build code.run git.write git.read fs.read fs.write fs.append fs.list none".split())
 """Effects that neither move work nor read, copy or send a secret: those of nearly all ordinary commands."""
-
-
-class ArmedFile(NamedTuple):
-    """An armed file as the memory holds it; `digest` is that of the text that was judged."""
-
-    digest: str
-    line: int
-    what: str
-    target: str
-    tool: str
-    seq: int
-    is_certain: bool = True
-
-    @classmethod
-    def from_text(cls, digest: str, text: ArmedText, tool: str, seq: int) -> ArmedFile:
-        """Return what the memory holds of an armed text."""
-        return cls(digest, text.line, text.what, text.target, tool, seq, text.is_certain)
-
-    @property
-    def note(self) -> str:
-        """What the file would do, and where that is known from."""
-        armed_text = ArmedText(self.line, self.what, self.target, self.is_certain)
-        # The origin first: a message cuts what is long, and the target may be.
-        return f"armed by {self.tool} at #{self.seq}, line {self.line} {armed_text.meaning}"
 
 
 def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Effects:
@@ -119,7 +95,7 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
         loaders += find_git_loaders(effects, git_programs)
     if not loaders and not _may_name_files(effects):
         return effects
-    armed = _read_armed(facts, loaders)
+    armed = read_armed_files(facts, loaders)
     unjudged = facts.recall(UNJUDGED_KEY) or {}
     if not armed and not unjudged:
         return effects
@@ -128,7 +104,7 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
         return effects
     added = [
         make_armed_effect(loader, path, file.note, facts.project_root, is_certain=file.is_certain)
-        for path, file, loader in _iter_loaded_files(loaders, armed, unjudged, facts, action.command)
+        for path, file, loader in iter_loaded_files(loaders, armed, unjudged, facts, action.command)
     ]
     return Effects((*effects.items, *added)) if added else effects
 
@@ -153,60 +129,6 @@ def _add_unlisted_sends(effects: Effects, facts: Facts, action: Action) -> Effec
         if target.text not in trail["hosts"]
     ]
     return Effects((*effects.items, *added[:1])) if added else effects
-
-
-def _read_armed(facts: Facts, loaders: list[Loader]) -> dict[str, ArmedFile]:
-    """Return the armed files of the project and of the session, the newest last."""
-    files: dict[str, ArmedFile] = {}
-    for loader in loaders if facts.recall(OLDER_ARMED_KEY) else ():
-        for target in loader.effect.targets:
-            # Kept by digest only; the empty digest makes it be judged again as it is on disk.
-            if target.path and facts.recall(mark_key("armed", target.path)):
-                files[target.path] = ArmedFile("", 0, "", "", "an earlier write", 0)
-    for key in (PROJECT_ARMED_KEY, ARMED_KEY):
-        rows = facts.recall(key)
-        for path, row in rows.items() if rows is not None else ():
-            files[path] = ArmedFile(*row)
-    return files
-
-
-def _iter_loaded_files(
-    loaders: list[Loader], armed: Mapping[str, ArmedFile], unjudged: Mapping[str, Any], facts: Facts, text: str
-) -> Iterable[tuple[str, ArmedFile, Loader]]:
-    """Yield each file that is armed now and that one of the commands may load."""
-    for path in dict.fromkeys((*armed, *unjudged)):
-        language = detect_file_language(path)
-        loader = next((each for each in loaders if each.may_load(path, language, facts.project_root, text)), None)
-        # Without a known ending only its first line tells the language, so every loader counts that takes any file.
-        is_told = all(each.named_files for each in loaders)
-        if loader is None and (language or is_told or not path.startswith(facts.project_root + "/")):
-            continue
-        remembered = armed.get(path)
-        file = remembered if remembered is not None and path not in unjudged else None
-        is_unseen = file is not None and file.digest == _UNSEEN and facts.text(path) is None
-        if not is_unseen and (file is None or facts.content_stamp(path) != file.digest):
-            tool, seq = (remembered.tool, remembered.seq) if remembered is not None else unjudged.get(path, ("", 0))
-            file = judge_file(path, facts, str(tool), int(seq))
-        if file is not None:
-            yield path, file, loader or loaders[0]
-
-
-def judge_file(path: str, facts: Facts, tool: str, seq: int) -> ArmedFile | None:
-    """Return what arms a file as it is on disk; None when nothing does, or it cannot be read."""
-    text = facts.text(path)
-    armed = _judge_in_project(path, text, facts) if text else None
-    return ArmedFile.from_text(facts.content_stamp(path), armed, tool, seq) if armed is not None else None
-
-
-def _judge_in_project(path: str, text: str, facts: Facts) -> ArmedText | None:
-    resolver = TargetResolver(facts)
-
-    def classify_shell(inner: str, command: Command) -> list[Effect]:
-        return ScriptClassifier(resolver).classify_shell(inner, command.cwd, command.host)
-
-    # Settings alone name what is binary; text that was downloaded is judged itself when something loads it.
-    downloads = facts.recall(DOWNLOADS_KEY) if may_name_code(path, text) else None
-    return judge_text(path, text, resolver, classify_shell, tuple(downloads) if isinstance(downloads, Mapping) else ())
 
 
 # What an action adds to the memory.
@@ -338,21 +260,21 @@ class _Trail:
             self._unjudged.pop(path, None)
             if text is None:
                 self._note_fragment(path)
-            elif detect_file_language(path, text) == "settings" or may_name_code(path, text):
-                # What it names may be written later.
+            elif detect_file_language(path, text) in ("settings", WORKFLOW) or may_name_code(path, text):
+                # What it names may be written later, and how it is loaded may say where it runs.
                 self._unjudged[path] = [self._action.tool, self._seq]
-            elif (armed := _judge_in_project(path, text, self._facts)) is not None:
+            elif (armed := judge_in_project(path, text, self._facts)) is not None:
                 digest = sha256_hex(text.encode("utf-8", "surrogatepass"))[:_DIGEST_LENGTH]
                 self._armed[path] = list(ArmedFile.from_text(digest, armed, self._action.tool, self._seq))
 
     def _note_fragment(self, path: str) -> None:
         """Judge what an edit puts into a file whose text is not known, or remember the file."""
         fragment = "\n".join(list_new_texts(self._action.payload))
-        armed = _judge_in_project(path, fragment, self._facts) if fragment else None
+        armed = judge_in_project(path, fragment, self._facts) if fragment else None
         if armed is None:
             self._remember_unjudged(path)
         else:
-            self._armed[path] = list(ArmedFile.from_text(_UNSEEN, armed, self._action.tool, self._seq))
+            self._armed[path] = list(ArmedFile.from_text(UNSEEN, armed, self._action.tool, self._seq))
 
     def note_command_writes(self, paths: Iterable[str]) -> None:
         """Remember the files that a command writes; their text is read when something may load them."""
@@ -381,6 +303,8 @@ class _Trail:
         for path in list(self._unjudged) if loaders else ():
             tool, seq = self._unjudged[path]
             language = detect_file_language(path)
+            if language == WORKFLOW or is_composition(path):
+                continue  # each command may give it other values, or another place to run
             if seq == self._seq or not any(each.may_load(path, language, self._facts.project_root) for each in loaders):
                 continue
             del self._unjudged[path]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -13,7 +14,24 @@ _TEMPLATE_FIELD = compile_lazily(r"(?<!\$)\{\{\s*(?:\.|env\.|\.Env\.|vars\.)?(\w
 _ASSIGNMENT = compile_lazily(r"""(?m)^\s+([A-Za-z_]\w*):[ \t]*["']?([^\s"'{\[|>&][^"'\n]*|\{\{[^"'\n]*)["']?[ \t]*$""")
 _ROOTS = frozenset("ROOT_DIR TASKFILE_DIR USER_WORKING_DIR config_root cwd".split())
 """Fields that stand for the directory of the project."""
+_VARIABLE = compile_lazily(r"(?<!\$)\$(?:\{(\w+)(?::?[-=?+]([^{}]*))?\}|([A-Za-z_]\w*))")
+_TERRAFORM_PLACE = compile_lazily(r"\$\{path\.(?:module|root|cwd)\}")
 _MAX_DEPTH = 3
+
+
+def fill_variables(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with the variables that are known replaced, and others by the value that the text gives them."""
+
+    def fill(match: re.Match[str]) -> str:
+        value = values.get(match[1] or match[3], match[2] or "")
+        return value.strip() or match[0]
+
+    return _VARIABLE.sub(fill, text)
+
+
+def fill_place(text: str, directory: str) -> str:
+    """Return settings of Terraform with the fields replaced that stand for their directory."""
+    return _TERRAFORM_PLACE.sub(lambda _: directory, text) if "${path." in text else text
 
 
 def fill_fields(text: str) -> str:

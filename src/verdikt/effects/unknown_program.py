@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from verdikt.effects.code import classify_code
@@ -14,11 +15,11 @@ from verdikt.effects.invocation import DECODERS, DOWNLOADERS, RAW_CONNECTION_PRO
 from verdikt.effects.secret_sends import is_listed_host
 from verdikt.effects.target import is_device
 from verdikt.effects.written_files import spell_unknown
-from verdikt.effects.zone_effects import is_foreign_secret
+from verdikt.effects.zone_effects import holds_secret, is_foreign_secret
 from verdikt.knowledge import find_role, join_role
 from verdikt.model.effect import Target
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.shell.command import UNKNOWN
+from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.evaluated_text import COPROCESS_DESCRIPTORS
 from verdikt.shell.redirection import STDIN_NAMES
 from verdikt.shell.text_filters import FILTERS
@@ -26,7 +27,6 @@ from verdikt.shell.text_filters import FILTERS
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
     from verdikt.model.effect import Effect
-    from verdikt.shell.command import Word
 
 _DOWNLOAD_PATTERN = compile_lazily(
     rf"(?<![\w/.-])(?:{'|'.join(sorted(find_role('downloader')))})\s|urlopen\(|requests\.get"
@@ -45,6 +45,8 @@ _STOP_VERBS = frozenset(("stop", "force-stop", "stop-all", "quit"))
 _BUILTIN_READERS = frozenset(("source", ".", "eval", "exec"))
 _PROGRAM_READERS = SHELLS | find_role("code_runner") | _BUILTIN_READERS
 _PIPE_MAKERS = find_role("pipe_maker")
+_OUTPUT_OPTION = compile_lazily(r"-(?:-?out\w*(?:-\w+)*|o|O|-dest\w*|-save\w*|-write\w*|-to)$")
+_ENCRYPTING = compile_lazily(r"(?i)crypt|seal|^-e$")
 _CMDLET = compile_lazily(r"^[A-Z][a-z]+-[A-Z][A-Za-z]+$")
 _DESTRUCTIVE_NAME = compile_lazily(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|teardown)(?:[-_.]|$)")
 _FILE_PRINTERS = "|".join(sorted({*FILTERS, *find_role("concatenator")}))
@@ -60,6 +62,7 @@ def classify_unknown_program(call: Invocation) -> list[Effect]:
     """Return what the arguments of a program that no table lists say about it, besides `unknown.program`."""
     effects = [call.make_effect("unknown.program", (Target(call.name, "other"),))]
     effects += _classify_named_paths(call)
+    effects += _classify_secret_output(call)
     texts = [word.text for word in call.command.argv[1:] if word.is_known]
     own_texts = [word.text for word in list_own_words(call) if word.is_known]
     if any(_MINING_POOL in text for text in texts):
@@ -96,6 +99,26 @@ def _classify_named_paths(call: Invocation) -> Iterator[Effect]:
         target for word in words if word.text[:5] == "/dev/" and is_device((target := call.resolve_path(word)).path)
     ):
         yield call.make_effect("disk.write", devices, possible=True)
+
+
+def _classify_secret_output(call: Invocation) -> Iterator[Effect]:
+    """Yield `cred.copy` where an unknown program is given a secret and a file to write: `qrencode -r .env -o a.png`.
+
+    What encrypts makes no copy that tells the secret.
+    """
+    words = [word for word in call.command.argv[1:] if word.is_known]
+    if len(words) < 2 or any(_ENCRYPTING.search(word.text) for word in call.command.argv):
+        return
+    outputs = [after for option, after in pairwise(words) if _OUTPUT_OPTION.match(option.text)]
+    outputs += [
+        Word(value)
+        for word in words
+        for option, _, value in [word.text.partition("=")]
+        if value and _OUTPUT_OPTION.match(option)
+    ]
+    inputs = [call.resolve_path(word) for word in words if word not in outputs and word.text[:1] != "-"]
+    if outputs and any(holds_secret(target, call.facts) for target in inputs):
+        yield call.make_effect("cred.copy", tuple(map(call.resolve_path, outputs)), possible=True)
 
 
 def classify_hidden_program(call: Invocation, written_paths: Container[str]) -> list[Effect]:

@@ -6,9 +6,14 @@ from verdikt.effects.runner_settings import IMAGE, CodeSection, count_line
 from verdikt.model.lazy_regex import compile_lazily
 
 WORKFLOW = "workflow"
-_WORKFLOW_PATH = compile_lazily(r"/\.(?:github|gitea|forgejo)/workflows/[^/]+\.ya?ml$|/\.woodpecker[./]|/\.drone\.yml$")
+_WORKFLOW_PATH = compile_lazily(
+    r"/\.(?:github|gitea|forgejo)/workflows/[^/]+\.ya?ml$|/\.woodpecker[./]|/\.drone\.yml$"
+    r"|/\.gitlab-ci\.ya?ml$|/\.circleci/config\.yml$|/bitbucket-pipelines\.yml$|/\.travis\.yml$"
+)
 _SECRET_VARIABLE = compile_lazily(r"(?m)^\s*(\w+):\s*[\"']?\$\{\{\s*secrets\.(\w+)\s*\}\}")
 _SECRET_REFERENCE = compile_lazily(r"\$\{\{\s*secrets\.(\w+)\s*\}\}")
+_STEP_LIST = compile_lazily(r"(?m)^([ \t]*)(?:-[ \t]+)?(?:before_|after_)?(?:script|commands|install):[ \t]*(.*)$")
+_ITEM = compile_lazily(r"^\s*-\s+[\"']?(.*?)[\"']?\s*$")
 _STEP = compile_lazily(r"(?m)^([ \t]*)(?:-[ \t]+)?run:[ \t]*(\|[+-]?|>[+-]?)?[ \t]*(.*)$")
 _MAX_STEPS = 100
 
@@ -25,7 +30,23 @@ def read_workflow(text: str) -> list[CodeSection]:
     for match in list(_STEP.finditer(text))[:_MAX_STEPS]:
         command = match[3] if not match[2] else _read_block(text[match.end() + 1 :], len(match[1]))
         sections.append(CodeSection(IMAGE, _show_secrets(command, secrets), count_line(text, match.start())))
+    for match in list(_STEP_LIST.finditer(text))[:_MAX_STEPS]:
+        first = count_line(text, match.start())
+        commands = [(0, match[2])] if match[2] and match[2][0] not in "|>" else _list_items(text[match.end() + 1 :])
+        sections += [CodeSection(IMAGE, _show_secrets(line, secrets), first + number) for number, line in commands]
     return sections
+
+
+def _list_items(text: str) -> list[tuple[int, str]]:
+    """Return the commands of a list of steps, with their distances from the line of its key."""
+    items = []
+    for number, line in enumerate(text.split("\n")[:_MAX_STEPS], 1):
+        item = _ITEM.match(line)
+        if item is None and line.strip():
+            break
+        if item is not None:
+            items.append((number, item[1]))
+    return items
 
 
 def _read_block(text: str, indent: int) -> str:

@@ -16,6 +16,7 @@ _CMAKE_PROCESS = compile_lazily(
     r"(?:\s+(?:WORKING_DIRECTORY|RESULT_VARIABLE|OUTPUT_\w+|ERROR_\w+|COMMAND)\b[^()]*)?\)",
     re.DOTALL,
 )
+_CMAKE_DEFINITION = compile_lazily(r"(?<=\s)-D\s?(\w+)(?::\w+)?=([\w./~@+-]+)(?=\s|$)")
 _CMAKE_REMOVE = compile_lazily(r"\bfile\s*\(\s*(REMOVE|REMOVE_RECURSE)\s+([^()]*)\)", re.IGNORECASE)
 _ANT_DELETE = compile_lazily(r"""<delete\b[^>]*\b(?:dir|file)\s*=\s*["']([^"']+)["']""")
 _ANT_EXEC = compile_lazily(
@@ -39,6 +40,8 @@ def trace_cmake(call: CommandCall) -> str | None:
     """Walk the commands of a `cmake -P script`, and its deletions as `rm`."""
     # CMake writes an environment variable as `$ENV{HOME}`, a shell as `${HOME}`.
     text = (_read_option_file(call, "-P") or "").replace("$ENV{", "${")
+    for name, value in _CMAKE_DEFINITION.findall(" ".join(word.text for word in call.words)) if text else ():
+        text = text.replace("${" + name + "}", value)
     for command in _CMAKE_PROCESS.findall(text)[:_MAX_MATCHES]:
         call.walk_shell_text(command, label=call.name, inherit_stdin=False)
     for action, files in _CMAKE_REMOVE.findall(text)[:_MAX_MATCHES]:

@@ -6,7 +6,8 @@ import pytest
 
 from tests.cleanup import close_after_test
 from tests.fakes import FakeClock, FakeWorld
-from verdikt.effects.session_trail import ARMED_KEY, MAX_REMEMBERED
+from verdikt.effects.armed_files import ARMED_KEY
+from verdikt.effects.session_trail import MAX_REMEMBERED
 from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.grants import add_grant

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from verdikt.effects.any_language.word_families import LOOP_WORDS, SETTING_WORDS
+from verdikt.effects.any_language.word_families import BUFFER_APPENDERS, BUFFER_FILLERS, LOOP_WORDS, SETTING_WORDS
 
 if TYPE_CHECKING:
     from verdikt.effects.any_language.units import Token
@@ -18,13 +18,16 @@ _FUNCTIONS = frozenset("func function fun fn sub".split())
 _DECLARING = frozenset("var val let const auto final mut my our local static readonly def final".split())
 
 
-BINDING_WORDS = frozenset((*_ASSIGNMENTS, "|", "=>", "->", *LOOP_WORDS, *SETTING_WORDS, *_LOOPS))
+BINDING_WORDS = frozenset((*_ASSIGNMENTS, "|", "=>", "->", *LOOP_WORDS, *SETTING_WORDS, *_LOOPS, *_FUNCTIONS))
 """Without one of these a unit binds nothing."""
 
 
 def find_bindings(tokens: Sequence[Token], *, is_command_list: bool) -> Iterator[Binding]:
     """Yield what a unit binds; `is_command_list` says that names are bound by commands alone, as CMake does."""
-    if not is_command_list and BINDING_WORDS.isdisjoint([token.text for token in tokens]):
+    words = [token.text for token in tokens]
+    if not BUFFER_FILLERS.isdisjoint(words):
+        yield from _find_filled_buffers(tokens)
+    if not is_command_list and BINDING_WORDS.isdisjoint(words):
         return
     yield from _find_assignments(tokens)
     first = next((index for index, token in enumerate(tokens) if token.kind == "name"), None)
@@ -45,6 +48,18 @@ def find_bindings(tokens: Sequence[Token], *, is_command_list: bool) -> Iterator
     yield from _find_parameters(tokens)
 
 
+def _find_filled_buffers(tokens: Sequence[Token]) -> Iterator[Binding]:
+    """Yield the names that a function of C fills: `snprintf(path, sizeof path, "%s/x", home)`, `strcat(path, "/x")`."""
+    for index, token in enumerate(tokens[:-2]):
+        if token.text not in BUFFER_FILLERS or tokens[index + 1].text != "(":
+            continue
+        name = next((each for each in tokens[index + 2 : index + 4] if each.kind == "name"), None)
+        if name is not None:
+            after = tokens.index(name, index) + 1
+            end = next((i for i in range(after, len(tokens)) if tokens[i].depth < name.depth), len(tokens))
+            yield name.text, tokens[after:end], token.text in BUFFER_APPENDERS
+
+
 def _find_assignments(tokens: Sequence[Token]) -> Iterator[Binding]:
     for index, token in enumerate(tokens):
         if token.text not in _ASSIGNMENTS or index == 0 or token.depth > 1:
@@ -58,15 +73,19 @@ def _find_assignments(tokens: Sequence[Token]) -> Iterator[Binding]:
         while name_index > 0 and before[name_index].kind != "name":
             name_index -= 1
         name = before[name_index]
-        if name.kind != "name" or name.depth != token.depth:
-            continue
+        if name.kind != "name" or name.depth != token.depth or name.text in _DECLARING:
+            continue  # `let () =` of a program that has no name
         if token.depth == 1 and not (name_index > 0 and _declares(before, name_index)):
             continue  # an argument by name
         yield name.text, tokens[index + 1 :], token.text == "+="
+        while name_index > 1 and before[name_index - 1].text == "," and before[name_index - 2].kind == "name":
+            # `home, err := os.UserHomeDir()`
+            name_index -= 2
+            yield before[name_index].text, tokens[index + 1 :], False
         if name_index > 1 and before[name_index - 1].text == "." and before[name_index - 2].kind == "name":
             # What is put into a field is in the whole: `request.body = …`.
             yield before[name_index - 2].text, tokens[index + 1 :], True
-        if token.depth == 0:
+        if token.depth == 0 and (index + 1 == len(tokens) or tokens[index + 1].text not in _DECLARING):
             return
 
 

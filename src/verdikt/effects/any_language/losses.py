@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from posixpath import dirname
 from typing import TYPE_CHECKING
 
+from verdikt.effects.any_language.removal_lines import expand_commands
 from verdikt.effects.any_language.text_reader import MAX_DISTANCE, Meeting
 from verdikt.effects.any_language.units import Token, Unit
 from verdikt.effects.any_language.values import UNKNOWN_PART
@@ -21,16 +22,11 @@ from verdikt.effects.any_language.word_families import (
     split_words,
 )
 from verdikt.effects.target import is_build_output, is_cache
-from verdikt.knowledge import join_role
 from verdikt.model.effect import Zone
-from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
     from verdikt.effects.any_language.text_reader import TextReader
 
-_DELETING_COMMAND = compile_lazily(rf"(?:^|[\s;&|`(\"'])(?:{join_role('forced_remover')})\s+-|\brmdir\s|\s-delete\b")
-_COMMAND_WORD = compile_lazily(r"(?:[$#]\{[^}]*\}|\$\([^)]*\)|[^\s;&|])+")
-_QUOTE = compile_lazily("[\"']")
 _SYSTEM_DIRECTORIES = ("/etc/", "/usr/", "/lib/", "/boot/", "/System/", "/Library/")
 
 
@@ -42,11 +38,13 @@ class LossFinder:
 
     def find(self, unit: Unit, tokens: list[Token]) -> Meeting | None:
         """Return what a unit deletes."""
-        tokens = _expand_commands(tokens)
+        tokens = expand_commands(tokens)
+        own_names = self._reader.deleting_names
         words = [
             (index, token)
             for index, token in enumerate(tokens)
-            if token.kind == "name" and find_families(token.text) & {Family.DELETE, Family.CLEAR}
+            if token.kind == "name"
+            and (find_families(token.text) & {Family.DELETE, Family.CLEAR} or token.text in own_names)
         ]
         for index, token in words:
             near = tokens[max(0, index - MAX_DISTANCE) : index + MAX_DISTANCE]
@@ -59,7 +57,17 @@ class LossFinder:
                 continue
             if place:
                 return Meeting(self._reader.count_line(token), "fs.delete.tree", place)
+        if not words and (place := self._find_removed_by_line(tokens)):
+            return Meeting(self._reader.count_line(tokens[0]), "fs.delete.tree", place)
         return None if words else self._find_deleting_opener(unit, tokens)
+
+    def _find_removed_by_line(self, tokens: Sequence[Token]) -> str:
+        """Return the place that goes where a program is started by a line that was put together before."""
+        if not any(token.kind == "name" and Family.START in find_families(token.text) for token in tokens):
+            return ""
+        values = [self._reader.evaluator.names.get(token.text) for token in tokens if token.kind == "name"]
+        places = [place for value in values if value is not None and value.removes for place in value.places]
+        return next((place for place in places if self._is_precious(place, TREE_WORDS)), "")
 
     def _is_deleting(self, tokens: Sequence[Token], index: int) -> bool:
         """Return whether a word deletes what it is used with: a call, a command, or a list that is cleared later."""
@@ -67,7 +75,7 @@ class LossFinder:
         families = find_families(token.text)
         following = tokens[index + 1].text if index + 1 < len(tokens) else ""
         owner = tokens[index - 2].text if index > 1 and tokens[index - 1].text in (".", "->", "::") else ""
-        if Family.DELETE in families:
+        if Family.DELETE in families or token.text in self._reader.deleting_names:
             is_definition = index > 0 and tokens[index - 1].text in DEFINING
             return not is_definition and not COLLECTIONS.intersection(split_words(owner)[-1:])
         words = split_words(token.text)
@@ -157,28 +165,6 @@ class LossFinder:
         # Beside or above the project, where a climb leads to.
         above = next((place for place in _iter_above(root) if path.startswith(place + "/")), "")
         return bool(above) and not is_build_output(path[len(above) + 1 :])
-
-
-def _expand_commands(tokens: list[Token]) -> list[Token]:
-    """Return the tokens with command lines that delete taken apart: `"rm -rf " .. home .. "/x"`."""
-    # A command line that nothing runs is quoted: `assert classify("rm -rf ~") == "block"`.
-    is_run = any(token.kind == "name" and Family.START in find_families(token.text) for token in tokens)
-    if not is_run or not any(token.kind == "string" and _DELETING_COMMAND.search(token.text) for token in tokens):
-        return tokens
-    expanded = []
-    for token in tokens:
-        if token.kind == "string" and _DELETING_COMMAND.search(token.text):
-            words = _COMMAND_WORD.findall(token.content)[:40]
-            expanded += [_to_token(_QUOTE.sub("", word), token) for word in words]
-        else:
-            expanded.append(token)
-    return expanded
-
-
-def _to_token(word: str, command: Token) -> Token:
-    """Return a word of a command line as a token: a path or a text as a string, an option or a program as a name."""
-    is_text = any(sign in word for sign in "/~$")
-    return Token("string" if is_text else "name", f'"{word}"' if is_text else word, command.position, command.depth)
 
 
 def _iter_above(path: str) -> Iterator[str]:

@@ -9,7 +9,9 @@ from posixpath import basename, dirname
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.any_language.bindings import find_bindings
+from verdikt.effects.any_language.functions import find_deleting_functions
 from verdikt.effects.any_language.masking import find_ending
+from verdikt.effects.any_language.removal_lines import MAY_REMOVE, expand_removals
 from verdikt.effects.any_language.units import MAX_UNIT_TOKENS, Token, Unit, UnitReader
 from verdikt.effects.any_language.values import UNKNOWN_PART, Evaluator, Value
 from verdikt.effects.any_language.word_families import (
@@ -84,6 +86,7 @@ class TextReader:
     def __init__(self, path: str, text: str, resolver: TargetResolver) -> None:
         self.text = text
         self.resolver = resolver
+        self._may_remove = MAY_REMOVE.search(text) is not None
         is_xml = find_ending(path) in _XML_ENDINGS
         readable = _separate_elements(text) if is_xml else text
         self.units = sorted(UnitReader().read(readable), key=lambda unit: unit.tokens[0].position)
@@ -108,6 +111,8 @@ class TextReader:
         if is_xml:
             self._bind_elements()
         self._keep_constants()
+        self.deleting_names = find_deleting_functions(self.units)
+        """Functions of the text that delete what they are given."""
 
     def gather(self, unit: Unit) -> list[Token]:
         """Return the tokens of a unit with those of the records that it is given."""
@@ -144,7 +149,9 @@ class TextReader:
             self.evaluator.names.update((name, Value()) for name in names)
         bound_names = []
         for name, value_tokens, is_added in find_bindings(tokens, is_command_list=self._is_command_list):
-            value = self.complete(self.evaluator.evaluate(value_tokens), value_tokens)
+            removal = expand_removals(value_tokens) if self._may_remove else []
+            value = self.complete(self.evaluator.evaluate(removal or value_tokens), value_tokens)
+            value.removes = bool(removal)
             if value.places and any(not WALKING.isdisjoint(split_words(t.text)) for t in value_tokens):
                 value.places = [f"{place}/*" for place in value.places]
             if value.has_environment and (value.hosts or starts_program(tokens)):

@@ -37,8 +37,12 @@ _HOST_NAME = compile_lazily(
 _LEADING_VALUE = compile_lazily(
     r"(?:\$(?:ENV|env)?|#|\\)?(?:\{\{?\s*([^{}]*?)\s*\}?\}|\(([^()]*(?:\([^()]*\))?[^()]*)\))|\$(\w+)|%(\w+)%"
 )
+_FORMAT_FIELD = compile_lazily(r"(?:%[sv]|\{\d?\}|~[as])/(?=[\w.])(?!.*%)")
+"""The beginning of a path in a format of `printf` and its kind."""
 _INNER_NAME = compile_lazily(r"[$#\\%]?[{(]\s*[$@]?(\w+)|\$(\w+)")
 _PATH_PART = compile_lazily(r"[\w.@+*?\[\]~-][\w.@+*?\[\]{}$()/#\\ -]{0,199}|/[\w.@+*-]+(?:/[\w.@+* -]+)*/?")
+_PATH_LIST = compile_lazily(r"[^\s;]*/[^\s;]*(?:;[^\s;]*/[^\s;]*)+")
+"""Paths in one text, as in builds of MSBuild and CMake."""
 _NAMING_SIGNS = ("=", ":=", "<-", "+=", "?=", ":", "=>")
 _HOMES = ("/home/", "/Users/", "/root")
 _MACHINE_PATH = compile_lazily(r"/(?:home|Users|root|etc|usr|bin|lib|boot|System|Library|tmp|var)(?:/|$)")
@@ -61,6 +65,8 @@ class Value:
     sends: bool = False
     is_fetched: bool = False
     has_environment: bool = False
+    removes: bool = False
+    """Whether it is a command line that deletes."""
 
     def merge(self, other: Value) -> None:
         """Add what another value stands for."""
@@ -75,6 +81,7 @@ class Value:
         self.sends |= other.sends
         self.is_fetched |= other.is_fetched
         self.has_environment |= other.has_environment
+        self.removes |= other.removes
 
     @property
     def is_empty(self) -> bool:
@@ -96,6 +103,8 @@ class PathBuilder:
         """How many paths were begun."""
         self.depth = 0
         self.is_literal = False
+        self.ending = ""
+        """What a format puts after the place that it is given next: `"%s/x", home`."""
 
     @property
     def is_relative(self) -> bool:
@@ -114,12 +123,15 @@ class PathBuilder:
             self._current = None
         self.finish()
         self.number += 1
+        ending, self.ending = self.ending, ""
         self._relative = root if is_relative else ""
         self._is_relative = is_relative
         self._current = root if not is_relative else normpath(f"{self._base}/{root}")
         for _ in range(self._pending_climbs):
             self._current = climb(self._current)
         self._pending_climbs = 0
+        if ending:
+            self.append(ending)
 
     def separate(self, depth: int) -> None:
         """Close the path at a comma that ends its call, or that stands after a path that was written as a whole."""
@@ -249,6 +261,8 @@ class Evaluator:
         owner = tokens[index - 2].text if index > 1 and tokens[index - 1].text in (".", "::") else ""
         if following == "(" or tokens[index].text[:3].lower() == "get":
             return True
+        if index > 0 and tokens[index - 1].kind == "name" and Family.PLACE in find_families(tokens[index - 1].text):
+            return True  # `(find-system-path 'home-dir)`
         return (bool(owner) and owner not in UNKNOWN_OWNERS) or _is_substituted(tokens, index)
 
     def _read_bound(self, bound: Value, builder: PathBuilder, value: Value, *, is_field: bool) -> None:
@@ -286,6 +300,11 @@ class Evaluator:
         if text.isupper() and Family.DIRECTORY in find_families(text):
             builder.begin(dirname(self._path))
             return
+        if _PATH_LIST.fullmatch(text):
+            for part in text.split(";"):
+                builder.finish()
+                self._read_path(part, builder, value)
+            return
         self._read_path(text, builder, value)
 
     def _read_path(self, text: str, builder: PathBuilder, value: Value) -> None:
@@ -308,6 +327,9 @@ class Evaluator:
             # The home of another person stands in examples and in tests.
             is_other = text.startswith(_HOMES) and not f"{text}/".startswith(f"{self._home}/")
             builder.begin(UNKNOWN_PART if is_other else normpath(self._substitute(text)))
+            return
+        if (field := _FORMAT_FIELD.match(text)) is not None:
+            builder.ending = text[field.end() :]
             return
         leading = _LEADING_VALUE.match(text)
         if leading and (leading.end() == len(text) or text[leading.end()] in "/.\\"):

@@ -113,7 +113,7 @@ _BY_NAME = {
 }
 _HOME_NAME = compile_lazily(
     r"(?:get|ns|user|os|current|my|fetch|find)*home(?:dir|directory|path|folder)(?:forcurrentuser|path|url)?"
-    r"|(?:get)?userprofile|(?:get)?userhome"
+    r"|(?:get)?userprofile|(?:get)?userhome|getuserdir"
 )
 HOME_VARIABLES = _words("HOME USERPROFILE")
 ENVIRONMENT_OWNERS = _words("process processInfo Platform System Sys os ENV")
@@ -149,12 +149,17 @@ DEFINING = _words(
 )
 """A line with one of these names what it opens, and does not call it."""
 DESCRIPTIONS = _words(
-    "desc description summary help title label comment name message note notes hint reason usage example Description"
+    "desc description summary help title label comment name message note notes hint reason usage example Description "
+    "pattern patterns regex regexp deny denied forbid forbidden banned denylist blocklist disallow disallowed"
 )
-"""Settings that are words for people."""
+"""Settings that are words for people, or patterns of what is looked for."""
 SETTING_WORDS = _words("set setq def defvar defparameter define let global setenv export declare")
 """What binds the next name without a sign: `set home $env(HOME)`, `(def home …)`, `#define HOME_DIR …`."""
 LOOP_WORDS = _words("in of as")
+BUFFER_APPENDERS = _words("strcat strncat strlcat")
+BUFFER_FILLERS = BUFFER_APPENDERS | _words("sprintf snprintf asprintf strcpy strncpy strlcpy stpcpy wsprintf sprintf_s")
+"""Functions that put a text into their first argument."""
+CONTROL_WORDS = _words("if else for foreach while switch match case catch when unless until with try do return")
 IMPLICIT_NAMES = _words("it _ _1")
 CONNECTING = _words("connect connection socket tcp udp dial host hostname telnet remote server")
 """Before a text that looks like a host's name these say that it is one."""

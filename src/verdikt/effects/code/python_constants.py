@@ -73,15 +73,17 @@ class PythonConstants:
         if isinstance(node, ast.Call):
             function = self.resolve_name(node.func)
             if function == "__import__" and len(node.args) == 1:
-                return get_string(node.args[0]).split(".")[0]  # the package, whatever of it is named
-            if function in ("__import__", "importlib.import_module") and node.args:
-                return get_string(node.args[0])
-            if function in ("sys.modules.get",) and node.args:
-                return get_string(node.args[0])
+                return self._evaluate_known(node.args[0]).split(".")[0]  # the package, whatever of it is named
+            if function in ("__import__", "importlib.import_module", "sys.modules.get") and node.args:
+                return self._evaluate_known(node.args[0])
             if function == "getattr" and len(node.args) > 1:
                 name = self.evaluate_text(node.args[1])
                 return f"{self.resolve_name(node.args[0])}.{DYNAMIC_ATTRIBUTE if UNKNOWN in name else name}"
         return ""
+
+    def _evaluate_known(self, node: ast.expr) -> str:
+        text = self.evaluate_text(node)
+        return "" if UNKNOWN in text else text
 
     def _resolve_subscript(self, node: ast.Subscript) -> str:
         """Return what `sys.modules["os"]`, `vars(os)["system"]` and `os.__dict__["system"]` mean."""

@@ -247,6 +247,8 @@ def _classify_file_calls(language: str, text: str, call: Invocation) -> Iterator
             if path.startswith("-") and (words := script_patterns.NEXT_STRING.match(text, match.end())):
                 path = _first_group(words)  # `rm("-rf", path)`, as a shell has it
             yield from _classify_path(what, path, match, call, language)
+            if what == "fs.move" and (place := script_patterns.NEXT_STRING.match(text, match.end())):
+                yield from _classify_path("fs.overwrite", _first_group(place), place, call, language)
     for match in script_patterns.DELETE_CALL.finditer(text):
         owner = match["of"]
         if (

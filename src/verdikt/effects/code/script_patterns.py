@@ -75,7 +75,7 @@ FILE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             "|createReadStream|os\\.Open|Open|binread|read_file|readSync|fs::read|open_file|load_yaml|read_binary",
         ),
         ("fs.chmod", "chmodSync|chmod"),
-        ("fs.move", "renameSync|rename"),
+        ("fs.move", "renameSync|rename|os\\.Rename|moveSync|FileUtils\\.mv|mv|File::Copy::move|move|Files\\.move"),
     )
 )
 DELETE_CALL = compile_lazily(

@@ -16,6 +16,7 @@ from verdikt.effects.code.sql_session import (
     is_remote_server,
 )
 from verdikt.effects.data_store import (
+    fill_service,
     find_data_store,
     find_database_name,
     is_trial_number,
@@ -103,7 +104,7 @@ def classify_client(
         *operands,
         *_read_files(call, files),
     ]
-    names = [find_database_name(base)] if base else []
+    names = [find_database_name(fill_service(base, call))] if base else []
     names += [name for text in texts for name in list_switches(text)]
     light = bool(names) and all(map(is_throwaway, names)) and not any(map(is_live_name, names))
     effects = [(text, _classify_text(call, text, dialect, targets, light=light)) for text in texts]

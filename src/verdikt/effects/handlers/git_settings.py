@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from verdikt.effects.arguments import word_set
 from verdikt.effects.armed_text import judge_text
 from verdikt.effects.execution_context import find_working_directory
+from verdikt.effects.handlers.git_remotes import is_scratch_remote
 from verdikt.effects.host import parse_host
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.zone_effects import has_commit_check
@@ -46,6 +47,10 @@ _COMMAND_KEYS = tuple(
 """Settings whose value is a command line."""
 _UNREAD_EFFECTS = ("unknown.parse", "code.unknown", "code.hidden", "code.remote", "code.build", "pkg.")
 """What runs files that are not named, so that nothing tells later when one of them changes."""
+_SSH_SETTINGS = compile_lazily(r"\s-F\s*(\S+)")
+_SSH_PROGRAM = compile_lazily(
+    r"(?im)^\s*(?:proxycommand|localcommand|knownhostscommand|\w*provider|include|match\b.*\bexec)\b"
+)
 _GIVES_UP = {
     ("safe.directory", "*"),
     ("commit.gpgsign", "false"),
@@ -165,7 +170,7 @@ def _configure_remote(call: Invocation, key: str, value: Word) -> Iterator[Effec
     if name in ("url", "pushurl", "pushdefault"):
         remote = key.removeprefix("remote.").rpartition(".")[0]
         yield call.make_effect("git.remote.url", (Target(remote or key, "host"), Target(value.display_text, "host")))
-    elif name == "mirror" and text != "false":
+    elif name == "mirror" and text != "false" and not is_scratch_remote(call, key.split(".")[1]):
         yield call.make_effect("git.push.mirror", (Target(key, "other"),), note="by every later push")
     elif name == "push" and text.startswith(("+", ":")) and text != ":":
         what = "git.push.delete" if text.startswith(":") else "git.push.force"
@@ -220,11 +225,14 @@ def _set_program(call: Invocation, key: str, value: Word, effects: Sequence[Effe
     The files of the project that it runs are among the targets, so that a later git command is known to load them.
     """
     files = tuple(target for effect in effects if effect.what == "code.run" for target in effect.targets)
+    # The settings of ssh can name programs, too.
+    settings = _SSH_SETTINGS.search(value.text)
+    settings_file = call.resolve_path(Word(settings[1])) if settings else None
+    files += (settings_file,) if settings_file is not None else ()
     is_read = (
         call.shell_classifier is not None
         and UNKNOWN not in value.text
-        # The settings of ssh can name programs too, and may be written later.
-        and " -F" not in value.text
+        and (settings_file is None or _names_no_program(call, settings_file))
         and not any(_is_unread(effect) for effect in effects)
         and all(_is_readable(call, target) for target in files)
     )
@@ -233,6 +241,12 @@ def _set_program(call: Invocation, key: str, value: Word, effects: Sequence[Effe
         return call.make_effect("git.config", (Target(key, "other"), *files))
     shown = key if note else f"{key}={value.display_text}"
     return call.make_effect("git.config.exec", (Target(shown, "other"),), note=note)
+
+
+def _names_no_program(call: Invocation, settings: Target) -> bool:
+    """Return whether settings of ssh are there to be read, and name no program that it runs."""
+    text = call.facts.text(settings.path) if settings.path else None
+    return text is not None and _SSH_PROGRAM.search(text) is None
 
 
 def _is_unread(effect: Effect) -> bool:

@@ -13,6 +13,8 @@ from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
+_MAX_ADDRESSES = 20
+
 
 def classify_curl(call: Invocation) -> Iterator[Effect]:
     args = call.args
@@ -162,9 +164,15 @@ def _send(
         yield call.make_effect("cred.send", hosts, possible=True, note="a secret from the environment")
 
 
+def _read_addresses(call: Invocation) -> list[Word]:
+    """Return the addresses in the files that a downloader is told to read them from."""
+    texts = [call.facts.text(call.resolve_path(word).path) for word in call.args.get_values("-i --input-file")]
+    return [Word(line.strip()) for text in texts if text for line in text.split("\n")[:_MAX_ADDRESSES] if "://" in line]
+
+
 def classify_wget(call: Invocation) -> Iterator[Effect]:
     args = call.args
-    hosts = tuple(host.to_host_target(word) for word in args.operands)
+    hosts = tuple(host.to_host_target(word) for word in [*args.operands, *_read_addresses(call)])
     local = bool(hosts) and all(host.is_local_host(target.text) for target in hosts)
     yield from metadata(call, hosts)
     files, sent = args.get_values("--post-file --body-file"), args.get_values("--post-data --body-data")
