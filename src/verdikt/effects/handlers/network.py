@@ -128,8 +128,9 @@ def _find_attached_files(sent: list[Word]) -> list[Word]:
         text = word.text
         head, at, name = text.partition("@")
         if at and (not head or head.endswith("=")) and name:
-            name = name.split(";")[0]
-            found.append(Word(name, word.raw))
+            # A form takes several files at once: `files=@a,b`.
+            names = name.split(";")[0].split(",") if head else [name]
+            found += [Word(name, word.raw) for name in names if name]
         elif "=<" in text:
             found.append(Word(text.partition("=<")[2], word.raw))
     return found
