@@ -20,13 +20,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests.mcp_servers.install import install_servers
+
+from verdikt.mcp.call_governor import CallGovernor
 
 CALLS = 300
 PAUSE_SECONDS = 0.005
@@ -182,6 +184,29 @@ def measure_rows(clients: Mapping[str, LineClient]) -> dict[str, float]:
     return {name: statistics.median(seconds) for name, seconds in times.items()}
 
 
+def measure_decisions(env: Mapping[str, str], root: Path) -> dict[str, float]:
+    """Return the median of a decision alone, without pipes and without waiting for the disk: in a row, and with pauses.
+
+    What takes longer after a pause are the processor's caches, which hold other things by then.
+    """
+    with closing(CallGovernor("everything", cwd=str(root), env=env)) as governor:
+        medians = {}
+        for name, pause_seconds in (("in a row", 0.0), ("after pauses", PAUSE_SECONDS)):
+            times = []
+            for number in range(CALLS + 50):
+                time.sleep(pause_seconds)
+                started = time.perf_counter()
+                action = governor.build_action("echo", {"message": "hello"}, hints={"proposed": ["read"]})
+                decision = governor.decide(action, withholds_result=True)
+                times.append(time.perf_counter() - started)
+                assert not decision.decision.is_blocked, decision
+                governor.sync_decision(decision.log_positions)
+                if number == 0:
+                    time.sleep(SETTLE_SECONDS)
+            medians[name] = statistics.median(times[50:])
+    return medians
+
+
 def measure_sdk_client(
     servers: Path, commands: Mapping[str, list[str]], env: Mapping[str, str], root: Path
 ) -> list[dict[str, float]]:
@@ -259,6 +284,8 @@ def main() -> None:
         report_rounds(rounds)
         ways = {"direct": server, "relayed": relay, "cat": build_empty_relay(server)}
         report_medians("in a row", rows)
+        for name, seconds in measure_decisions(env | {"VERDIKT_HOME": f"{env['HOME']}/decisions"}, root).items():
+            report(f"decision alone, {name}, ms", seconds * 1e3)
         for title, medians in zip(
             ("SDK client", "SDK client, in a row"), measure_sdk_client(servers, ways, env, root), strict=True
         ):

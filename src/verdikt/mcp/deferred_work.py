@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 
 PAUSE_SECONDS = 0.002
-"""How long the next call has to come, before which the work is done by whoever has that call."""
+"""How long the next call may take to come and do the work first."""
 
 IDLE_SECONDS = 0.05
 MAX_WAITING = 1000

@@ -13,6 +13,7 @@ import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import IO, Any
 
@@ -46,6 +47,9 @@ MAX_REQUESTS = 64
 """Requests that run at the same time; further ones are answered with an error."""
 
 RECONNECT_SECONDS = 1.0
+MIN_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.1, 60.0
+"""How soon and how late a stream is resumed, whatever the server says."""
+
 ONE_WAY_SECONDS = 10.0
 """How long a server may take to say that it has a notification or a response; everything else waits meanwhile."""
 
@@ -57,6 +61,14 @@ _LOGIN = (
 )
 # How a server answers that only speaks the transport of 2024, in which responses arrive on a stream of their own.
 _LEGACY_STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
+
+
+@dataclass(slots=True)
+class _StreamPlace:
+    """Where a stream of events goes on, and when."""
+
+    event_id: str = ""
+    wait_seconds: float = RECONNECT_SECONDS
 
 
 class HttpServer:
@@ -75,6 +87,8 @@ class HttpServer:
         self._connections: set[ServerConnection] = set()
         self._modern_requests: dict[RequestId, ServerConnection] = {}
         """Requests of the new era that run; breaking one off cancels it."""
+        self._awaited_ids: set[RequestId] = set()
+        """Requests whose answer the client waits for."""
         self._lock = threading.Lock()
         self._schemas: dict[str, Any] = {}
         self._session_id = self._version = ""
@@ -141,8 +155,11 @@ class HttpServer:
 
     def _cancel_request(self, request_id: object) -> bool:
         """Break off a request of the new era, which cancels it; return whether there was one."""
+        if not is_request_id(request_id):
+            return False
+        self._awaited_ids.discard(request_id)
         with self._lock:
-            connection = self._modern_requests.get(request_id) if is_request_id(request_id) else None
+            connection = self._modern_requests.get(request_id)
         if connection is None:
             return False
         connection.break_off()
@@ -153,6 +170,7 @@ class HttpServer:
     def _run_request(self, message: Message) -> None:
         request_id = message.id
         assert request_id is not None
+        self._awaited_ids.add(request_id)
         try:
             with self._open_request("POST", message) as response:
                 is_answered = self._relay_response(message, response)
@@ -160,6 +178,8 @@ class HttpServer:
                 self._write_error(request_id, "the server broke off before it answered")
         except _NETWORK_ERRORS as error:
             self._write_error(request_id, f"the server cannot be reached, or broke off: {error}")
+        finally:
+            self._awaited_ids.discard(request_id)
 
     def _relay_response(self, request: Message, response: http.client.HTTPResponse) -> bool:
         """Pass on what a response says; return whether the request has its answer."""
@@ -168,9 +188,7 @@ class HttpServer:
         if request.method == "initialize":
             self._session_id = response.headers.get(SESSION_HEADER, "")
         if kind == EVENTS_TYPE and status == HTTPStatus.OK:
-            # All events, not only those up to the answer: what the server sends after it is for the client too.
-            answers = [self._relay_message(event.data, request) for event in read_events(response) if event.data]
-            return any(answers)
+            return self._relay_stream(request, response)
         body = response.read(MAX_MESSAGE_BYTES + 1)
         if kind == JSON_TYPE and body and status not in LOGIN_STATUSES:
             return self._relay_message(body, request)
@@ -181,6 +199,33 @@ class HttpServer:
             self._write_error(request.id, text)
             return True
         return False
+
+    def _relay_stream(self, request: Message, response: http.client.HTTPResponse) -> bool:
+        """Pass on the events of a request; return whether one is its answer.
+
+        A server of the old era may end the stream before and have it resumed, while a tool takes its time.
+        """
+        place = _StreamPlace()
+        is_answered = self._relay_events(request, response, place)
+        while not is_answered and place.event_id and not is_modern(request):
+            if self._has_ended.wait(place.wait_seconds) or request.id not in self._awaited_ids:
+                return False
+            with self._open_request("GET", None, {"last-event-id": place.event_id}) as resumed:
+                if resumed.status != HTTPStatus.OK or get_content_type(resumed) != EVENTS_TYPE:
+                    return False
+                is_answered = self._relay_events(request, resumed, place)
+        return is_answered
+
+    def _relay_events(self, request: Message, response: http.client.HTTPResponse, place: _StreamPlace) -> bool:
+        is_answered = False
+        # All events, not only those up to the answer: what the server sends after it is for the client too.
+        for event in read_events(response):
+            place.event_id = event.event_id or place.event_id
+            if event.retry.isdecimal():
+                place.wait_seconds = min(max(int(event.retry) / 1000, MIN_RETRY_SECONDS), MAX_RETRY_SECONDS)
+            if event.data:
+                is_answered = self._relay_message(event.data, request) or is_answered
+        return is_answered
 
     def _relay_message(self, data: bytes, request: Message | None) -> bool:
         """Pass one message on; return whether it answers the request."""

@@ -13,6 +13,7 @@ from verdikt.mcp.http_transport import RelayListener, parse_listen_address
 from verdikt.mcp.pin_store import ServerPins
 from verdikt.mcp.relay import Relay
 from verdikt.mcp.relay_service import settle_memory
+from verdikt.mcp.running_tasks import RunningTasks
 from verdikt.mcp.sealed_state import StateSealer
 from verdikt.mcp.server_address import ServerAddress
 
@@ -42,12 +43,12 @@ def serve_http(
     # Any program of this machine may call, and say that it can show a question, and answer it: only the operator knows.
     governor = CallGovernor(name, cwd=os.getcwd(), env=dict(os.environ), has_person=attended)
     pins = ServerPins(governor.data_directory, name, (to,))
-    sealer = StateSealer(governor.clock)
+    sealer, tasks = StateSealer(governor.clock), RunningTasks()
     governor.warm_up()
     settle_memory()
 
     def create_client_relay() -> Relay:
-        return Relay(governor, pins, trust_first=trust_first, sealer=sealer)
+        return Relay(governor, pins, trust_first=trust_first, sealer=sealer, tasks=tasks)
 
     with (
         closing(governor),

@@ -27,6 +27,7 @@ from verdikt.mcp.question import is_allowed
 from verdikt.mcp.reaction import PendingRequest, Reaction
 from verdikt.mcp.request_decider import GOVERNED_METHODS, READ_METHODS, RequestDecider
 from verdikt.mcp.request_review import read_outcome
+from verdikt.mcp.running_tasks import TASK_METHODS, RunningTasks
 from verdikt.mcp.sealed_state import StateSealer
 from verdikt.mcp.server_wish import POLICY_NAMES, WISH_METHODS
 from verdikt.mcp.tool_screening import note_server_version, screen_tools
@@ -50,9 +51,14 @@ class Relay:
         *,
         trust_first: bool = False,
         sealer: StateSealer | None = None,
+        tasks: RunningTasks | None = None,
         prepare_calls: Callable[[], object] | None = None,
     ) -> None:
-        """Relay one conversation; `prepare_calls` loads what only calls need, once the client has its list of tools."""
+        """Relay one conversation; several of one server, as over HTTP, share `sealer` and `tasks`.
+
+        `prepare_calls` loads what only calls need, once the client has its list of tools.
+        """
+        self._tasks = tasks or RunningTasks()
         self._prepare_calls = prepare_calls
         self._governor = governor
         self._pins = pins
@@ -169,7 +175,11 @@ class Relay:
             prepare, self._prepare_calls = self._prepare_calls, None
             return Reaction(to_client=[screened], deferred=prepare)
         if pending.action is not None:
+            if self._tasks.add(message, pending):
+                return Reaction(to_client=[message])
             return self._finish_call(message, pending)
+        if pending.message.method in TASK_METHODS and (ended := self._tasks.take_ended(pending.message, message)):
+            return self._finish_task(message, *ended)
         if pending.message.method == "initialize":
             note_server_version(message.result, self._governor, self._pins)
         return Reaction(to_client=[message])
@@ -213,6 +223,16 @@ class Relay:
             return Reaction(to_client=[message])
         block = {"type": "text", "text": context}
         return Reaction(to_client=[message.replace_result({**message.result, "content": [*content, block]})])
+
+    def _finish_task(self, message: Message, pending: PendingRequest, end: Message) -> Reaction:
+        """Record the outcome of a call that ran as a task; its result arrives with another request."""
+        reaction = self._finish_call(end, pending)
+        if end is not message:
+            # The result of the call stands inside the state of its task, or nowhere.
+            has_result = isinstance(message.result.get("result"), Mapping)
+            result = {**message.result, "result": reaction.to_client[0].result} if has_result else message.result
+            reaction.to_client = [message.replace_result(result)]
+        return reaction
 
     def _note_cancelled(self, request_id: object) -> None:
         """Forget a request that the client cancels: no answer is due, and one that still comes is dropped."""

@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-NAMES = ("get_note", "get_stream", "get_sample", "get_broken", "get_refused", "delete_note", "frobnicate", "get_wait")
+NAMES = (
+    "get_note",
+    "get_stream",
+    "get_sample",
+    "get_broken",
+    "get_refused",
+    "delete_note",
+    "frobnicate",
+    "get_wait",
+    "get_later",
+)
 SESSION = "session-1"
 
 
@@ -32,6 +42,8 @@ class ScriptedHttpServer(ThreadingHTTPServer):
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.answers: dict[str, Any] = {}
+        self.later: dict[str, Any] = {}
+        """What the resumption of a stream brings."""
         self.has_answer = threading.Event()
         self.was_cut = threading.Event()
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -103,6 +115,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(404) if metadata is None else self._send_json(metadata)
             return
         self._begin_events()
+        if self.headers["last-event-id"] == "later":
+            self._event(self.server.later, event_id="8")
+            return
         if self.server.is_legacy:
             self._write(b"event: endpoint\ndata: /messages?session=1\n\n")
             self.server.streams.append(self)
@@ -148,6 +163,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._event({"id": "s-1", "method": "sampling/createMessage", "params": {"messages": []}})
             self.server.has_answer.wait(10)
             self._event({"id": body["id"], "result": result})
+        elif tool == "get_later":
+            self.server.later = {"id": body["id"], "result": result}
+            self._begin_events()
+            self._write(b"retry: 100\nid: later\ndata:\n\n")
         elif tool == "get_wait":
             self._begin_events()
             try:

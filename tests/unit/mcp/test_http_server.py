@@ -101,6 +101,17 @@ def test_a_server_of_2024_is_reached_by_its_own_transport(connect: Callable[...,
     assert upstream.calls == ["get_note"]
 
 
+def test_a_stream_that_the_server_ends_is_resumed(
+    upstream: ScriptedHttpServer, connect: Callable[..., RelayProcess]
+) -> None:
+    """The answer comes on the resumed stream; the call is sent once."""
+    relay = connect(upstream)
+    relay.connect()
+
+    assert relay.call("get_later") == "ran"
+    assert upstream.calls == ["get_later"]
+
+
 @pytest.mark.parametrize("entry", [{}, {"headers": {"Authorization": "Bearer t"}}, {"bearer_token_env_var": "TOKEN"}])
 def test_the_headers_of_the_entry_are_sent(connect: Callable[..., RelayProcess], entry: dict[str, Any]) -> None:
     """Without them the client reads what is missing."""
