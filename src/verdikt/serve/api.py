@@ -56,7 +56,7 @@ def read_overview(call: ApiCall) -> Any:
 
 def list_sessions(call: ApiCall) -> Any:
     """Return a page of sessions, the last active first."""
-    limit = call.read_number("limit", 50, MAX_PAGE)
+    limit = call.read_limit(50, MAX_PAGE)
     page = call.open_reader().find_sessions(call.read_query(), call.query.get("cursor", ""), limit)
     return {"sessions": page.sessions, "cursor": page.cursor}
 
@@ -74,7 +74,7 @@ def list_session_entries(call: ApiCall) -> Any:
     """Return the index rows of a session after an entry, oldest first, as arrays: a session may have 100,000."""
     reader = call.open_reader()
     chain = _find_chain(call, reader)
-    limit = call.read_number("limit", 5000, MAX_INDEX_PAGE)
+    limit = call.read_limit(5000, MAX_INDEX_PAGE)
     since = call.read_number("since", 0, 2**53)
     rows = reader.read_index(chain.id, since, limit)
     columns = ("seq", "ts", "kind", "verdict", "guard", "class", "effect", "summary")
@@ -168,14 +168,14 @@ def verify_session(call: ApiCall) -> Any:
 
 def list_entries(call: ApiCall) -> Any:
     """Return a page of the entries that a query selects, newest first."""
-    limit = call.read_number("limit", 100, MAX_PAGE)
+    limit = call.read_limit(100, MAX_PAGE)
     page = call.open_reader().search_entries(call.read_query(), call.query.get("cursor", ""), limit)
     return {"entries": page.entries, "cursor": page.cursor}
 
 
 def list_events(call: ApiCall) -> Any:
     """Return a page of what was done to this service, newest first."""
-    limit = call.read_number("limit", 200, MAX_PAGE)
+    limit = call.read_limit(200, MAX_PAGE)
     cursor = call.query.get("cursor", "")
     before = parse_cursor(cursor, parts=1)[0] if cursor else None
     events = call.service.people.list_events(call.organisation, limit, before)

@@ -38,7 +38,7 @@ def list_approvals(call: ApiCall) -> Any:
     if state not in ("waiting", "history"):
         raise WireError(f"expected `waiting` or `history` as state, found `{state[:40]}`")
     call.service.approvals.expire(int(call.now))
-    limit = call.read_number("limit", 50, MAX_PAGE)
+    limit = call.read_limit(50, MAX_PAGE)
     cursor = call.query.get("cursor", "")
     approvals = call.service.approvals.list_approvals(
         call.signed_in,

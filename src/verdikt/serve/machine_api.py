@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 import zstandard
+from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
 from verdikt.errors import CanonicalError, ServiceError, WireError
@@ -35,6 +36,9 @@ RETRY_SECONDS = 5
 MAX_INLINE_BYTES = 64 << 10
 """A batch of up to this many bytes of lines is read on the event loop, which takes a few milliseconds at most."""
 
+MAX_LARGE_BATCHES = 4
+"""How many larger batches are read at once: a few kilobytes of zstd can be megabytes of lines, and each of these objects."""
+
 
 @dataclass(frozen=True, slots=True)
 class MachineRoute:
@@ -55,6 +59,7 @@ class MachineApi:
         self.service = service
         self.groups = GroupIngest(service)
         self.rates = MachineRates()
+        self._large_batches = CapacityLimiter(MAX_LARGE_BATCHES)
 
     def build_endpoint(self, route: MachineRoute) -> Callable[[Request], Awaitable[Response]]:
         """Return an endpoint that checks the machine's signature, and calls the handler."""
@@ -142,7 +147,9 @@ class MachineApi:
         # Handing a small batch to a thread costs more than reading it here.
         is_small = 0 <= _read_content_size(body) <= MAX_INLINE_BYTES
         submissions = (
-            _parse_submissions(machine, body) if is_small else await run_sync(_parse_submissions, machine, body)
+            _parse_submissions(machine, body)
+            if is_small
+            else await run_sync(_parse_submissions, machine, body, limiter=self._large_batches)
         )
         count = sum(len(item.stretch.lines) for item in submissions)
         self.rates.take(machine.id, count, self.service.clock.now())

@@ -42,6 +42,11 @@ class Person(NamedTuple):
     email: str = ""
     scopes: frozenset[str] | None = None
 
+    @property
+    def actor(self) -> str:
+        """Who acts, as the service's own record names it."""
+        return self.name if self.scopes is None else f"token of {self.name}"
+
 
 class Profile(NamedTuple):
     """What is known of a person who signs in: a name, roles, and the groups that they belong to."""

@@ -443,6 +443,20 @@ def test_export_is_the_lines_or_a_table_of_what_was_found(site: Site) -> None:
     assert ",=cmd" not in table.text
 
 
+def test_an_export_is_recorded_before_its_first_line(sqlite_site: Site) -> None:
+    """What leaves the service may be of every team; a program is named as what it is."""
+    auditor = sqlite_site.sign_in("auditor")
+    auditor.get("/v1/export?format=csv&q=verdict:block")
+    token = post(auditor, "/v1/tokens", {"scopes": ["export"]}).json()["token"]
+    sqlite_site.open_client().get("/v1/export", headers={"Authorization": f"Bearer {token}"})
+    events = sqlite_site.people.list_events(sqlite_site.machine.organisation)
+
+    assert [(event["actor"], event["object"]) for event in events if event["verb"] == "export"] == [
+        ("token of Ana", "jsonl"),
+        ("Ana", "csv verdict:block"),
+    ]
+
+
 def test_export_of_parquet_without_pyarrow_says_so(sqlite_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """The answer is an error before it begins, and the pages do not offer it; nor any export to those who may not."""
     client = sqlite_site.sign_in("auditor")
