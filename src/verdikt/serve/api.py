@@ -15,6 +15,7 @@ from verdikt.serve.entry_search import parse_cursor
 from verdikt.serve.exports import EXPORT_ROUTES
 from verdikt.serve.feed import FEED_ROUTE
 from verdikt.serve.fleet_api import FLEET_ROUTES
+from verdikt.serve.fleet_reads import FleetQuery, count_traits
 from verdikt.serve.jobs import JobQueue
 from verdikt.serve.machine_api import MACHINE_ROUTES
 from verdikt.serve.notification_api import NOTIFICATION_ROUTES
@@ -37,7 +38,8 @@ def read_overview(call: ApiCall) -> Any:
     reader, now = call.open_reader(), call.service.now_microseconds()
     days = call.read_number("days", 7, 366)
     since = now - days * _DAY_MICROSECONDS
-    machines = reader.list_machines()
+    machines, rewritten_sessions = reader.read_fleet()
+    traits = count_traits(machines, FleetQuery())
     hours: dict[int, dict[str, int]] = {}
     for hour, verdict, count in reader.count_verdicts(since, now):
         hours.setdefault(hour, {})[_VERDICT_WORDS.get(verdict, "")] = count
@@ -47,9 +49,9 @@ def read_overview(call: ApiCall) -> Any:
         "hours": [{"hour": hour, **counts} for hour, counts in sorted(hours.items())],
         "machines": len(machines),
         "machines_seen_today": sum((machine.seen or 0) > now - _DAY_MICROSECONDS for machine in machines),
-        "machines_without_hook": sum(bool(machine.lost_hosts) and not machine.revoked for machine in machines),
-        "machines_at_fault": sum(bool(machine.faults) and not machine.revoked for machine in machines),
-        "forks": sum(machine.forks for machine in machines),
+        "machines_without_hook": traits["no-hook"],
+        "machines_at_fault": traits["doctor"],
+        "rewritten_sessions": rewritten_sessions,
         "problems": [{"session": name, "problem": text} for name, text in sorted(call.service.problems.items())],
     }
 

@@ -249,6 +249,8 @@ def _build_chain_conditions(query: SearchQuery) -> list[ColumnElement[bool]]:
         elif key in machine_columns:
             matching = or_(*(_match(machine_columns[key], pattern, key) for pattern in patterns))
             conditions.append(chain.c.machine.in_(select(schema.machine.c.id).where(matching)))
+    if query.is_rewritten:
+        conditions.append(chain.c.id.in_(select(schema.fork.c.chain)))
     if query.since is not None:
         conditions.append(chain.c.last_ts >= query.since)
     if query.until is not None:
@@ -273,7 +275,7 @@ def _build_conditions(organisation: int, query: SearchQuery, entry: Table) -> li
         conditions.append(entry.c.ts >= query.since)
     if query.until is not None:
         conditions.append(entry.c.ts <= query.until)
-    if by_session := _build_chain_conditions(SearchQuery(patterns=query.patterns)):
+    if by_session := _build_chain_conditions(SearchQuery(patterns=query.patterns, is_rewritten=query.is_rewritten)):
         conditions.append(
             entry.c.chain.in_(select(chain.c.id).where(chain.c.organisation == organisation, *by_session))
         )

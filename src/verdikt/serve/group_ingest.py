@@ -33,8 +33,8 @@ class _Request(NamedTuple):
 
     submissions: Sequence[Submission]
     future: asyncio.Future[list[IngestResult]]
-    count: int
-    size: int
+    entry_count: int
+    byte_count: int
 
 
 class GroupIngest:
@@ -73,7 +73,7 @@ class GroupIngest:
                 # Each request of the group answers that it failed; its sender tries again.
                 _fail_group(group, error)
                 continue
-            self._service.metrics.count("verdikt_entries_received_total", sum(request.count for request in group))
+            self._service.metrics.count("verdikt_entries_received_total", sum(request.entry_count for request in group))
             for request in group:
                 count = len(request.submissions)
                 answers, results = results[:count], results[count:]
@@ -84,8 +84,8 @@ class GroupIngest:
         group, total = [], 0
         while self._waiting and total < MAX_GROUP_ENTRIES:
             request = self._waiting.pop(0)
-            total += request.count
-            self._waiting_bytes -= request.size
+            total += request.entry_count
+            self._waiting_bytes -= request.byte_count
             group.append(request)
         self._waiting_entries -= total
         return group

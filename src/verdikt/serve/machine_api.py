@@ -19,7 +19,14 @@ from verdikt.serve.group_ingest import GroupIngest, Overloaded
 from verdikt.serve.ingest import Submission
 from verdikt.serve.json_response import build_json_response
 from verdikt.serve.machine_rates import REQUEST_ENTRIES, MachineRates
-from verdikt.serve.machines import MAX_NAME_CHARS, EnrolledMachine, Unauthorized, parse_signature, verify_request
+from verdikt.serve.machines import (
+    MAX_NAME_CHARS,
+    EnrolledMachine,
+    KeyRevoked,
+    Unauthorized,
+    parse_signature,
+    verify_request,
+)
 from verdikt.serve.request_body import read_body
 from verdikt.team.chain_extension import Continuation
 from verdikt.team.machine_status import parse_status
@@ -37,7 +44,7 @@ MAX_INLINE_BYTES = 64 << 10
 """A batch of up to this many bytes of lines is read on the event loop, which takes a few milliseconds at most."""
 
 MAX_LARGE_BATCHES = 4
-"""How many larger batches are read at once: a few kilobytes of zstd can be megabytes of lines, and each of these objects."""
+"""How many larger batches are read at once: kilobytes of zstd can be megabytes of lines, and each line many objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,8 @@ class MachineApi:
             except Unauthorized as error:
                 # The time lets a machine whose clock is wrong correct itself.
                 return build_json_response({"error": str(error), "time": int(self.service.clock.now())}, 401)
+            except KeyRevoked as error:
+                return build_json_response({"error": str(error), "revoked": True}, 403)
             except (WireError, CanonicalError) as error:
                 return build_json_response({"error": str(error)}, 422)
             except Overloaded as error:

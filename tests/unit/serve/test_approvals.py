@@ -502,6 +502,20 @@ def test_a_question_is_seen_by_those_whom_it_concerns(
     assert client.get(f"/v1/approvals/{approval['id']}").status_code == (200 if is_visible else 404)
 
 
+def test_what_others_were_asked_is_not_shown_for_comparison(team: Team) -> None:
+    """A script that another group approved under a rule of the same name is not for those who answer now."""
+    approval = team.ask()
+    assert [vote(client, approval)[0] for client in team.release] == [200, 200]
+    later = team.ask("./deploy.sh eu")
+    release = team.sign_in("Ben", "approver", group="release")
+    shown = release.get(f"/v1/approvals/{later['id']}").json()["previous_texts"]
+    with team.site.store.database.begin_write() as connection:
+        connection.exec_driver_sql(f"UPDATE approval SET groups = '\nsecurity\n' WHERE id = {approval['id']}")
+
+    assert list(shown) != []
+    assert release.get(f"/v1/approvals/{later['id']}").json()["previous_texts"] == {}
+
+
 def test_votes_that_come_at_once_are_counted_one_by_one(team: Team) -> None:
     """Six people press the key in the same moment: two votes settle it, the others hear that it is settled."""
     approval = team.ask()

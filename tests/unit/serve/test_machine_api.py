@@ -15,8 +15,8 @@ from tests.unit.team.chains import build_lines
 from tests.unit.web.browser import ensure_vendor_files
 from verdikt.errors import ServiceError
 from verdikt.serve import group_ingest, machine_rates
+from verdikt.serve.fleet_reads import MachineRow
 from verdikt.serve.machine_keys import CACHE_SECONDS
-from verdikt.serve.store_reader import MachineRow
 from verdikt.ship.machine_identity import MachineIdentity
 from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
 

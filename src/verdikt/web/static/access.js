@@ -77,8 +77,9 @@ export function People({ me }) {
 }
 
 // A machine shows a code; the person sees which machine it is before saying that it is theirs.
-export function DeviceConfirmation({ onConfirm }) {
+export function DeviceConfirmation({ me, onConfirm }) {
   const code = useRef(null);
+  const team = useRef(null);
   const [device, setDevice] = useState(null);
   const [message, run] = useAction(() => {});
   const path = (text) => `/v1/device-codes/${encodeURIComponent(text)}`;
@@ -90,7 +91,8 @@ export function DeviceConfirmation({ onConfirm }) {
     });
   const confirm = () =>
     run(async () => {
-      const { machine } = await call(`${path(device.text)}/confirmation`, { method: "POST", body: {} });
+      const body = { team: team.current?.value ?? "" };
+      const { machine } = await call(`${path(device.text)}/confirmation`, { method: "POST", body });
       setDevice(null);
       onConfirm();
       return `machine ${machine} may send now`;
@@ -98,7 +100,11 @@ export function DeviceConfirmation({ onConfirm }) {
   return html`<form class="bar code-maker" onSubmit=${instead(look)}>
     <input ref=${code} placeholder="code that a machine shows" aria-label="Code that a machine shows" maxlength="9" />
     <button type="submit">Find the machine</button>
-    ${device && html`<p>${showText(device.name)}, key <code>${showText(device.fingerprint)}</code> <button type="button" onClick=${confirm}>It is mine</button></p>`}
+    ${device && html`<p>
+      ${showText(device.name)}, key <code>${showText(device.fingerprint)}</code>
+      ${me.groups.length > 0 && html` <label>seen by <select ref=${team}><option value="">me alone</option>${me.groups.map((group) => html`<option key=${group} value=${group}>${showText(group)}</option>`)}</select></label>`}
+      ${" "}<button type="button" onClick=${confirm}>It is mine</button>
+    </p>`}
     ${message && html`<p role="status">${showText(message)}</p>`}
   </form>`;
 }

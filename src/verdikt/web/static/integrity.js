@@ -37,6 +37,7 @@ const SEARCH_WORDS = [
   ["host:claude machine:ana-* team:web", "by agent, machine or team"],
   ["session:1f0c project:shop", "the beginning of a session's name, the end of a directory's"],
   ["kind:completion", "by kind of entry, such as decision, tool_call, completion, approval, gap"],
+  ["is:rewritten", "of sessions whose history was rewritten later"],
   ["since:7d until:2026-12-31", "by time"],
   ['deploy "push --force"', "words, or text in quotes, in what was done"],
 ];
