@@ -43,6 +43,11 @@ export function instead(action) {
   };
 }
 
+// Where nothing was recorded yet: what makes that change.
+export function NothingYet({ me }) {
+  return html`<${Empty}>Nothing was recorded yet. Let an agent work in a governed project${me.is_local ? "" : html`, on a machine that <a href="/settings">sends its log here</a>`}, and its calls appear.<//>`;
+}
+
 export function Empty({ children }) {
   return html`<p class="empty">${children}</p>`;
 }
