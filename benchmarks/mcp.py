@@ -7,7 +7,8 @@ synced to the disk, before the server gets the call, or, where the call only rea
 direct call and one `fsync` are measured in the same rounds. `cat` on both sides of the server is the relay that does
 nothing, and a `ping` is the message that the relay decodes, encodes and does not decide on; a log in memory
 (`/dev/shm`), whose sync costs nothing, shows what the relay itself takes. The smallest client (one line out, one line
-in) shows the relay's cost best; a call through the client of the `mcp` SDK is what a program sees.
+in) shows the relay's cost best; a call through the client of the `mcp` SDK is what a program sees. Both are measured
+once more with calls of which one follows the other without a pause, as a program in a loop makes them.
 """
 
 import json
@@ -30,6 +31,9 @@ from tests.mcp_servers.install import install_servers
 CALLS = 300
 PAUSE_SECONDS = 0.005
 """Between two calls: 200 calls a second, of which none waits for the record of the one before."""
+
+ROW_CALLS = 20
+"""Calls of one client that follow each other without a pause, before the next client has its turn."""
 
 SETTLE_SECONDS = 3.0
 """Until files that were just written are old enough for their timestamps to be trusted."""
@@ -169,10 +173,19 @@ def build_empty_relay(server: list[str]) -> list[str]:
     return ["sh", "-c", f"cat | {shlex.join(server)} | cat"]
 
 
+def measure_rows(clients: Mapping[str, LineClient]) -> dict[str, float]:
+    """Return the median of a call of each client where one call follows the other without a pause."""
+    times: dict[str, list[float]] = {name: [] for name in clients}
+    for _ in range(CALLS // ROW_CALLS):
+        for name, client in clients.items():
+            times[name] += [client.time_call("hello") for _ in range(ROW_CALLS)]
+    return {name: statistics.median(seconds) for name, seconds in times.items()}
+
+
 def measure_sdk_client(
     servers: Path, commands: Mapping[str, list[str]], env: Mapping[str, str], root: Path
-) -> dict[str, float]:
-    """Return the median of a call by each way, as the client of the `mcp` SDK sees it."""
+) -> list[dict[str, float]]:
+    """Return the median of a call by each way, as the client of the `mcp` SDK sees it: with pauses, and without."""
     client = [
         str(servers / "env/bin/python"),
         str(Path(__file__).parent.parent / "tests/mcp_servers/call_timer.py"),
@@ -181,9 +194,16 @@ def measure_sdk_client(
     completed = subprocess.run(
         client, cwd=root, env=dict(env), input=json.dumps(commands), capture_output=True, text=True, check=True
     )
-    medians = {name: statistics.median(times) for name, times in json.loads(completed.stdout).items()}
-    print("SDK client, p50: " + ", ".join(f"{name} {value * 1e3:.2f} ms" for name, value in medians.items()))
-    return medians
+    return [
+        {name: statistics.median(times) for name, times in by_name.items()} for by_name in json.loads(completed.stdout)
+    ]
+
+
+def report_medians(title: str, medians: Mapping[str, float]) -> None:
+    """Print the median of each way, and the relay's and the empty relay's as multiples of a direct call."""
+    print(f"{title}, p50: " + ", ".join(f"{name} {value * 1e3:.2f} ms" for name, value in medians.items()))
+    report(f"call, {title}", medians["relayed"] / medians["direct"])
+    report(f"empty relay (`cat`), {title}", medians["cat"] / medians["direct"])
 
 
 def report(name: str, value: float, *, bar_name: str = "", at_least: bool = False) -> None:
@@ -221,6 +241,7 @@ def main() -> None:
                 client.time_call("warm")
         time.sleep(SETTLE_SECONDS)
         rounds = measure_rounds(clients, root)
+        rows = measure_rows(clients)
         for client in [*clients.values()][2:]:
             client.close()
         big = "x" * BIG_BYTES
@@ -237,9 +258,11 @@ def main() -> None:
         print(f"the relay's CPU per call {cpu_per_call * 1e3:.2f} ms")
         report_rounds(rounds)
         ways = {"direct": server, "relayed": relay, "cat": build_empty_relay(server)}
-        medians = measure_sdk_client(servers, ways, env, root)
-        report("call, SDK client", medians["relayed"] / medians["direct"])
-        report("empty relay (`cat`), SDK client", medians["cat"] / medians["direct"])
+        report_medians("in a row", rows)
+        for title, medians in zip(
+            ("SDK client", "SDK client, in a row"), measure_sdk_client(servers, ways, env, root), strict=True
+        ):
+            report_medians(title, medians)
         for suffix, choose in (("", statistics.median), (", least disturbed", min)):
             big_direct, big_relayed = map(choose, zip(*big_pairs, strict=True))
             start_direct, start_relayed = map(choose, zip(*start_times, strict=True))

@@ -242,7 +242,7 @@ def test_each_rule_fires_on_a_seeded_violation(files: dict[str, str], violation:
 @pytest.mark.parametrize(
     ("files", "max_lines"),
     [
-        ("knowledge/programs/*.toml", 4000),
+        ("knowledge/**/*.toml", 4000),
         ("effects/handlers/*.py", 2000),
         ("effects/program_[er]*.py", 600),
     ],

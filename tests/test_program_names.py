@@ -50,7 +50,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "names of another language: a function (`rmdir`), a module (`docker`), a dialect of SQL, a keyword (`let`)": {
         "effects/code/": (
             "printf say powershell-cmdlet base64 crontab truncate dart dirname docker git python3 rmdir sendmail tar "
-            "mysql kill"
+            "mysql kill cat mkdir"
         ),
         "effects/any_language/": "cmake dirname let rmdir",
         "effects/armed_text.py": "base64 chmod truncate",
@@ -84,7 +84,9 @@ ALLOWED: dict[str, dict[str, str]] = {
     },
     "words that mean something else: issuers of secrets, fields that hold them, kinds of effects, a method": {
         "effects/armed_text.py": "git net",
+        "effects/tool_values.py": "click",
         "effects/secret_issuers.py": ALL,
+        "effects/tool_arguments.py": "base64",
         "model/secret_detection.py": "pwd",
         "integrations/crewai.py": "invoke",
     },

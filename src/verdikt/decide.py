@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt import __version__
 from verdikt.effects.classifier import classify
-from verdikt.effects.linked_places import follow_links
+from verdikt.effects.linked_places import LINKING_EFFECTS, LINKS_KEY, follow_links
 from verdikt.effects.session_trail import add_remembered_effects
 from verdikt.errors import CanonicalError
 from verdikt.graph.context import AUDIT, GovernanceContext, TraceEntry
@@ -321,7 +321,9 @@ def _classify_effects(action: Action, facts: Facts, policy: Policy, declaration:
         effects = classify(action, facts, programs=policy.section("knowledge"))
     else:
         effects = _classify_declared_tool(action, facts, policy, declaration)
-    effects = follow_links(effects, facts)
+    # A list and no generator: every decision comes through here.
+    if facts.recall(LINKS_KEY) is not None or [item for item in effects.items if item.what in LINKING_EFFECTS]:
+        effects = follow_links(effects, facts)
     return add_remembered_effects(effects, facts, action) if effects.may_matter_later else effects
 
 

@@ -52,8 +52,24 @@ NAMES = (
     "a deployment that failed",
     "a migration that ran",
     "a migration that did not run",
+    "valid JSON is proven by parsing it",
+    "broken JSON",
+    "a deleted build directory",
+    "a merge that git shows",
+    "a merge that did not happen",
+    "a tag that git shows",
+    "a stash that is not there",
+    "a push that the remote has",
+    "pushed without a push",
+    "a remote that was added",
+    "a remote that was only listed",
+    "a ratio that no run had",
+    "an image that was not built",
+    "a report that was sent",
+    "a newsletter that was not sent",
 )
-TURNS = {turn["name"]: turn for turn in load_turns() if turn["file"] in ("turns_python", "turns_effects")}
+FILES = ("turns_python", "turns_effects", "turns_uncommon")
+TURNS = {turn["name"]: turn for turn in load_turns() if turn["file"] in FILES}
 
 
 EFFECTS = ("a script that ran", "a deployment by a script", "a deployment that failed", "a migration that ran")

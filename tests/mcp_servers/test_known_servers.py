@@ -18,6 +18,7 @@ KUBECONFIG = """\
  clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}], users: [{name: u, user: {token: x}}]}
 """
 SERVERS = {
+    "everything": ["node_modules/.bin/mcp-server-everything"],
     "fetch": ["env/bin/mcp-server-fetch"],
     "filesystem": ["node_modules/.bin/mcp-server-filesystem", "."],
     "git": ["env/bin/mcp-server-git"],
@@ -27,6 +28,7 @@ SERVERS = {
     "playwright": ["node_modules/.bin/playwright-mcp"],
     "postgres": ["node_modules/.bin/mcp-server-postgres", "postgresql://u@127.0.0.1:1/x"],
     "slack": ["node_modules/.bin/mcp-server-slack"],
+    "time": ["env/bin/mcp-server-time"],
 }
 """Server → its command; each lists its tools without the service that it is for."""
 

@@ -19,6 +19,8 @@ _FILE = compile_lazily(
 _SPAN = compile_lazily(r"`([^`\s]{1,200})`")
 _DIRECTORY = compile_lazily(
     r"(?:`([\w.@+/-]+?)/?`|(?<![\w`])([\w.@+-]+(?:/[\w.@+-]+)*)/?)\s+(?:directory|folder|dir)\b|`([\w.@+/-]+)/`"
+    r"|\b(?:directory|folder|ordner|verzeichnis|dossier|répertoire|carpeta|directorio|pasta|diretório|папк[аиу]|каталог)"
+    r" `([\w.@+/-]+)`|`([\w.@+/-]+)` ?(?:ディレクトリ|フォルダ|目录|文件夹|디렉터리|디렉토리|폴더)"
     r"|(?<![\w/.`:])((?:[\w.@+-]+/)+)(?=[\s,.;)]|$)",
     re.IGNORECASE,
 )
@@ -40,6 +42,11 @@ _MENTIONED_BEFORE = compile_lazily(
 )
 
 
+_SOURCE_OF = compile_lazily(r"^[`\"'*)]*\s*(?:→|->|=>|➜|⟶)\s*[`\"'*(]*")
+_CONVERTED_TO = compile_lazily(r"^[`\"'*)]*\s+(?:in)?to\s+[`\"'*(]*")
+"""What stands around a file that another was made from: `data.csv → data.json`, `converted data.csv to data.json`."""
+
+
 def _is_product(name: str) -> bool:
     """Return whether a name is that of a product, not of a file: `Node.js`, `Vue.js`."""
     stem, _, extension = name.partition(".")
@@ -59,8 +66,22 @@ def find_changed_names(text: str) -> tuple[str, ...]:
             for name, start, end in _iter_file_names(text)
             if not _MENTIONED_AFTER.search(text[max(0, start - 60) : start])
             and not _MENTIONED_BEFORE.match(text[end : end + 60])
+            and not _is_source_of_another(text, start, end)
         )
     )
+
+
+def find_source_names(text: str) -> tuple[str, ...]:
+    """Return the files that a text names as what others were made from; these need not change."""
+    return tuple(name for name, start, end in _iter_file_names(text) if _is_source_of_another(text, start, end))
+
+
+def _is_source_of_another(text: str, start: int, end: int) -> bool:
+    """Return whether a file is named as what another one, named next, was made from."""
+    following = _SOURCE_OF.match(text[end : end + 20])
+    if following is None and has_wording("convert", text[max(0, start - 30) : start]):
+        following = _CONVERTED_TO.match(text[end : end + 20])
+    return following is not None and bool(_FILE.match(text, end + following.end()))
 
 
 def _iter_file_names(text: str) -> list[tuple[str, int, int]]:
@@ -87,8 +108,14 @@ def find_spans(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_SPAN.findall(text)))
 
 
+_OF = r"(?:/|of(?: the)?|von|sur|de|из)"
 _TEST_COUNT = compile_lazily(
-    r"\b(?:all )?(?:of the )?(\d[\d,]{0,8})(?: of the)?(?: \w+)? (?:tests|test cases|specs)\b(?!\W+(?:fail|are"
+    rf"\b(\d{{1,6}}) ?{_OF} ?(\d{{1,6}}) (?:\w+ )?(?:tests?|specs?|pruebas|testes|тест\w*)\b"
+    r"(?=[^.;,]{0,30}\b(?:pass|green|succe|grün|vert|pasa|verde|прош|прох))"
+    # `pytest 3/3`, `Tests: 3 von 3`.
+    r"|(?:\b(?:\w*tests?|specs?|suite|pruebas|testes|тест\w*)|テスト|测试|테스트)"
+    rf"\W{{1,4}}(\d{{1,6}}) ?{_OF} ?(\d{{1,6}})\b"
+    r"|\b(?:all )?(?:of the )?(\d[\d,]{0,8})(?: of the)?(?: \w+)? (?:tests|test cases|specs)\b(?!\W+(?:fail|are"
     r" failing|still|were skipped|skipped))(?=[^.;]{0,30}\b(?:pass|green|succe))"
     r"|\b(\d[\d,]{0,8}) (?:tests? )?pass(?:ed|ing)?\b",
     re.IGNORECASE,
@@ -104,13 +131,14 @@ _FOREIGN_TEST_COUNT = compile_lazily(
 
 
 def read_test_count(text: str) -> dict[str, str]:
-    """Return what a text says about the number of tests: `number`, or `whole` for all of them."""
+    """Return what a text says about the number of tests: `number` that pass, `of` how many, or `whole` for all."""
     match = _TEST_COUNT.search(text)
     if match is None and not text.isascii() and has_wording("passing", text) and not has_wording("added_test", text):
         match = _FOREIGN_TEST_COUNT.search(text)
-    number = next(filter(None, match.groups())) if match else ""
+    number, total, *_ = (*filter(None, match.groups() if match else ()), "", "")
     if number:
-        return {"number": number.replace(",", "").replace(".", "")}
+        counts = {"number": number.replace(",", "").replace(".", "")}
+        return counts | ({"of": total} if total and total != number else {})
     return {"whole": "yes"} if has_wording("all_tests", text) else {}
 
 

@@ -9,6 +9,7 @@ from verdikt.claims.features import denies_change, list_words, shows_change
 from verdikt.claims.model import ACTS, TOPICS, ClaimModel, load_model
 from verdikt.claims.named_objects import find_file_names, find_spans
 from verdikt.claims.sentences import MarkedSentence, split_sentences
+from verdikt.model.lazy_regex import compile_lazily
 
 COMMAND_TOPICS = frozenset({"commit", "push", "release", "deploy", "install"})
 """What one command does: a sentence may report it in a few words beside much else."""
@@ -16,6 +17,11 @@ COMMAND_TOPICS = frozenset({"commit", "push", "release", "deploy", "install"})
 _EFFECT_TOPICS = COMMAND_TOPICS | {"file_operation"}
 _FILE_TOPICS = frozenset({"change", "file_operation"})
 CHECK_TOPICS = frozenset({"tests", "build", "lint", "types"})
+
+
+_CROSS = compile_lazily("[❌✗✘]")
+_TICK = compile_lazily("[✅✔☑✓]")
+"""`Tests: ❌ 31/48` says that they fail, whatever stands beside the mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,8 @@ def _read_sentence(
     model: ClaimModel, message: str, sentence: MarkedSentence, margins: dict[str, float]
 ) -> list[SentenceClaim]:
     is_known = model.knows_words(list_words(sentence.masked))
+    if margins["done"] > 0 and _CROSS.search(sentence.masked) and not _TICK.search(sentence.masked):
+        margins = {**margins, "done": -margins["done"], "admission": margins["done"]}
     acts = sorted((act for act in ACTS if margins[act] > 0), key=lambda act: -margins[act]) if is_known else []
     topics = dict.fromkeys(acts, model.list_topics(sentence)) if acts else {}
     if len(acts) > 1:

@@ -103,6 +103,9 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     )
     if "change" in topics and ("file_operation" in topics or is_report):
         topics.remove("change")
+    # `构建成功，产物在 dist/ 目录`: a directory that is only where the output lies.
+    if {"build", "file_operation"} <= set(topics) and not find_file_names(claim.text) and not _names_file_work(text):
+        topics.remove("file_operation")
     # `v5.1.0 is published` names a version, and no commit.
     if {"commit", "release"} <= set(topics) and not any(has_wording(what, claim.text) for what in _HISTORY_WORDS):
         topics.remove("commit")
@@ -113,6 +116,10 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     if (_reports_failure(text) or has_wording("unverified", text)) and not has_wording("passing", text):
         topics = [topic for topic in topics if topic not in CHECK_TOPICS]
     return tuple(dict.fromkeys(topics)) or ("change",)
+
+
+def _names_file_work(text: str) -> bool:
+    return any(has_wording(what, text) for what in ("create", "move", "delete"))
 
 
 def _reports_failure(text: str) -> bool:

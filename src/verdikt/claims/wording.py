@@ -46,6 +46,7 @@ WORDINGS: dict[str, tuple[Words | str, ...]] = {
             14,
         ),
     ),
+    "push": (Words("push poussé hochgeladen. subid subí enviad envié envoyé отправ запуш プッシュ 推送 푸시"),),
     "stash": (Words("stash стэш スタッシュ 贮藏 스태시"),),
     "unstash": (
         Words(
@@ -110,6 +111,13 @@ WORDINGS: dict[str, tuple[Words | str, ...]] = {
             " откатил вернул отменил возвращ 元に戻 取り消 还原 撤销 撤回 回滚 改回 되돌 취소했"
         ),
     ),
+    "own": (
+        Words(
+            "my. meine. meinen. ma. mes. mon. mi. mis. meu. minha. meus. minhas. мои. мою. свои. свою. 自分の 私の"
+            " 我的 自己的 내_ 제_"
+        ),
+    ),
+    "convert": (Words("convert export translat transform render compil"),),
     "all_tests": (
         Words(
             "all. every. whole. full. entire. complete. everything. alle. allen. sämtliche gesamte. ganze. komplette."

@@ -5,6 +5,7 @@ import json
 import os
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -157,7 +158,8 @@ def command(
         trust_codex = trust_codex or _offer_trust(chosen, scope, yes or as_json or dry_run)
         if trust_codex:
             changes = plan_wiring(installation, chosen, profile=profile, scope=scope, trust=True)
-        relays = plan_relaying(installation, chosen, excepted_servers) if with_servers else []
+        plan_relays = partial(plan_relaying, installation, chosen, excepted_servers, in_every_project=scope == "user")
+        relays = plan_relays() if with_servers else []
         if as_json:
             rows = [_change_to_dict(change) for change in (*changes, *relays)]
             click.echo(json.dumps({"changes": rows, "done": not dry_run}))
@@ -169,7 +171,7 @@ def command(
             return
         apply_plan(installation, changes)
         # Planned again: a file that was just wired may hold servers too.
-        apply_plan(installation, plan_relaying(installation, chosen, excepted_servers) if with_servers else [])
+        apply_plan(installation, plan_relays() if with_servers else [])
         policy_note = _accept_written_policy(installation, changes)
         if GIT in chosen:
             for line in install_hooks(installation.project):

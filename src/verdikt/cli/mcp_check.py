@@ -112,8 +112,12 @@ def fire_relay_canary(entry: ServerEntry, installation: Installation) -> str:
         return f"the relay cannot be started: `{entry.command[0]}` is not in PATH"
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"the relay cannot be started, or hangs ({type(error).__name__})"
-    is_refused = any(_is_refusal(line) for line in completed.stdout.splitlines())
-    return "" if is_refused else "the canary was not refused by the relay"
+    if any(_is_refusal(line) for line in completed.stdout.splitlines()):
+        return ""
+    if completed.returncode:
+        last_line = next(filter(None, map(str.strip, reversed(completed.stderr.splitlines()))), "it says nothing")
+        return f"the server does not run: status {completed.returncode}, {sanitize_text(last_line[:200])}"
+    return "the canary was not refused by the relay"
 
 
 def _is_refusal(line: str) -> bool:

@@ -19,7 +19,7 @@ from verdikt.hosts.registry import WIRABLE_HOSTS
 from verdikt.hosts.wiring.file_change import FileChange
 from verdikt.hosts.wiring.inspection import find_wired_files
 from verdikt.hosts.wiring.installation import Installation
-from verdikt.hosts.wiring.plan import GIT, apply_unwiring, plan_unwiring
+from verdikt.hosts.wiring.plan import GIT, apply_unwiring, has_files_of_every_project, plan_unwiring
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.observe.git_index import GitIndex
 from verdikt.observe.git_repository import find_work_tree
@@ -80,6 +80,8 @@ def command(*, hosts: tuple[str, ...], everything: bool, dry_run: bool, yes: boo
         if not as_json:
             note = f" sessions that run must be restarted; the log stays in {installation.data_directory}"
             click.echo(click.style("done.", fg="green") + note)
+            if has_files_of_every_project(installation):
+                click.echo("what was wired for every project stays; `verdikt uninstall --all` takes that out too")
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
 

@@ -86,7 +86,7 @@ _LIVE_ADDRESS = compile_lazily(
     r"(?i)\b(?:\w+_)?(?:prod|production|live)_(?:\w+_)?(?:db|database|dsn|url|uri|host|pg\w*|conn\w*)\b"
     r"|(?:://|@|\bhost\W{1,4})[^\s\"'`]*\b(?:prod|production|live)\b"
 )
-_OTHER_MACHINE = compile_lazily(r"\bssh\s+(?:-\S+\s+)*(?!localhost\b|127\.)[\w@.-]+\s")
+_OTHER_MACHINE = compile_lazily(rf"\b(?:{join_role('remote_shell')})\s+(?:-\S+\s+)*(?!localhost\b|127\.)[\w@.-]+\s")
 _REPOSITORY_PARTS = ("refs", "objects", "logs", "HEAD", "packed-refs", "worktrees", "modules")
 """What of `.git` holds history."""
 _LEAVING_PREFIXES = ("cred.send", "net.shell", "proc.mine", "net.send.file")

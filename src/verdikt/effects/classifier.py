@@ -12,6 +12,7 @@ from verdikt.effects.code import classify_code, quote_shell_word
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.mcp_tools import classify_declared_effects
+from verdikt.effects.private_keys import find_shown_key
 from verdikt.effects.script_classifier import ScriptClassifier
 from verdikt.effects.target import TargetResolver
 from verdikt.effects.tool_classifier import classify_tool
@@ -67,14 +68,21 @@ def classify(
     else:
         if not (manifest or facts.secret_copies or facts.moved_work) and (text := _render_service_call(action)):
             return _CACHE.get_or_compute(text, facts, lambda: _classify_tool_call(action, resolver))
-        effects = [*classify_tool(action, resolver, manifest)]
+        effects = _list_tool_effects(action, resolver, manifest)
         if moved := facts.moved_work:
             mark_lost_work(effects, moved)
     return Effects(_deduplicate_effects(effects or [_NO_EFFECT]))
 
 
 def _classify_tool_call(action: Action, resolver: TargetResolver) -> Effects:
-    return Effects(_deduplicate_effects([*classify_tool(action, resolver, None)] or [_NO_EFFECT]))
+    return Effects(_deduplicate_effects(_list_tool_effects(action, resolver, None) or [_NO_EFFECT]))
+
+
+def _list_tool_effects(action: Action, resolver: TargetResolver, manifest: Mapping[str, Any] | None) -> list[Effect]:
+    effects = [*classify_tool(action, resolver, manifest)]
+    if (shown_key := find_shown_key(effects, resolver.facts)) is not None:
+        effects.append(shown_key)
+    return effects
 
 
 def _render_service_call(action: Action) -> str:

@@ -32,6 +32,7 @@ from verdikt.effects.dataflow import (
     uses_variables,
 )
 from verdikt.effects.endless_spawn import mark_endless_spawns
+from verdikt.effects.private_keys import add_shown_keys
 from verdikt.effects.rewritten_files import TREE_CHANGERS, downgrade_rewrites, mark_discarded_changes
 from verdikt.effects.secret_sends import (
     SECRET_FILE_PROGRAMS,
@@ -75,6 +76,8 @@ class CommandRelations:
             effects.extend(derive_spliced_reads(derived, commands[0], self._resolver.project_root))
         if facts.moved_work or handles_secret_files(commands[0]) or _has_prefix(effects, _RELATED_PREFIXES):
             self._relate_single(commands, effects)
+        if derived:
+            add_shown_keys(commands, [effects], facts)
 
     def complete_all(self, text: str, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Complete the effects of every command of a text."""
@@ -160,6 +163,7 @@ class CommandRelations:
             trace_secret_files(commands, effects_by_command, self._resolver)
         if "cred.read" in names:
             drop_loaded_reads(commands, effects_by_command, self._resolver)
+            add_shown_keys(commands, effects_by_command, self._resolver.facts)
         if "fs.overwrite" in names:
             self._follow_overwrites(commands, effects_by_command)
         if _may_discard_changes(commands):

@@ -150,6 +150,14 @@ def _find_shape(word: Word, _call: Invocation) -> str:
     return "remote" if "://" in word.text or is_remote_path(word.text) else "local"
 
 
+def _find_entry_kind(word: Word, call: Invocation) -> str:
+    """Return `directory` for what is surely one on this machine, else `file`, also for a link."""
+    is_here = word.is_known and not word.glob and not call.command.host
+    path = call.resolver.to_absolute(word.text, call.command.cwd) if is_here else ""
+    fact = call.facts.path(path, git=False) if path else None
+    return "directory" if fact is not None and fact.kind == "dir" and not fact.symlink else "file"
+
+
 def _list_states(selector: str, call: Invocation) -> list[str]:
     return [call.resolve_path(word, with_state=True).state for word in call.args.select_words(selector)]
 
@@ -238,7 +246,11 @@ _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "database": _list_databases,
     "item": _list_items,
 }
-WORD_TRAITS: dict[str, Callable[[Word, Invocation], str]] = {"zone": _find_zone, "shape": _find_shape}
+WORD_TRAITS: dict[str, Callable[[Word, Invocation], str]] = {
+    "zone": _find_zone,
+    "shape": _find_shape,
+    "entry": _find_entry_kind,
+}
 
 
 def select_targets(selector: str, call: Invocation) -> Sequence[Word]:

@@ -40,7 +40,7 @@ _SWITCH = compile_lazily(
 """What makes a session go on with another database."""
 _QUALIFIER = compile_lazily(r"(?!public\b|dbo\b)[`\"\[]?([\w$-]+)[`\"\]]?\.")
 _WHOLE_STORES = frozenset(("database", "keyspace", "catalog"))
-_LOSSES = (
+STORE_LOSSES = (
     "db.drop",
     "db.delete",
     "db.write.all",
@@ -105,21 +105,20 @@ def find_data_store(call: Invocation, servers: Sequence[Word] = ()) -> DataStore
 
 
 def settle_record_losses(call: Invocation, effects: list[Effect], *, has_handler: bool) -> list[Effect]:
-    """Return the effects of a record, whose targets are what is lost; see `settle_losses`.
+    """Return the effects of a record, some of which are `STORE_LOSSES`; see `settle_losses`.
 
     What the targets of a handler's effects are, only the handler knows, so that it settles those itself.
     """
-    if any(effect.what.startswith(_LOSSES) for effect in effects):
-        store = find_data_store(call)
-        for index, effect in enumerate(effects if store.is_here else ()):
-            lost = [target.text for target in effect.targets if target.kind in _NAMED_KINDS]
-            is_trial = all(map(is_for_trials, lost or store.names))
-            # Frameworks that name no database connect to the one of their stage.
-            is_trial = is_trial if lost or store.names else not has_handler and "test" in list_stages(call)
-            if not has_handler or not (lost or any(target.kind == "host" for target in effect.targets)):
-                effects[index] = _settle_loss(call, effect, store, is_trial=is_trial)
-        if store.is_live:
-            effects = [e._replace(recoverable=False) if e.what.startswith("db.drop") else e for e in effects]
+    store = find_data_store(call)
+    for index, effect in enumerate(effects if store.is_here else ()):
+        lost = [target.text for target in effect.targets if target.kind in _NAMED_KINDS]
+        is_trial = all(map(is_for_trials, lost or store.names))
+        # Frameworks that name no database connect to the one of their stage.
+        is_trial = is_trial if lost or store.names else not has_handler and "test" in list_stages(call)
+        if not has_handler or not (lost or any(target.kind == "host" for target in effect.targets)):
+            effects[index] = _settle_loss(call, effect, store, is_trial=is_trial)
+    if store.is_live:
+        effects = [e._replace(recoverable=False) if e.what.startswith("db.drop") else e for e in effects]
     return effects
 
 
@@ -142,7 +141,7 @@ def settle_losses(
 
 
 def _settle_loss(call: Invocation, effect: Effect, store: DataStore, *, is_trial: bool) -> Effect:
-    if not effect.what.startswith(_LOSSES):
+    if not effect.what.startswith(STORE_LOSSES):
         return effect
     if is_trial:
         what = "queue.local" if effect.what.startswith("queue.") else "db.schema"

@@ -129,6 +129,7 @@ EFFECT_CATALOG: dict[str, CatalogEntry] = {
     "proc.read": CatalogEntry(R, True, "looks at processes"),
     # credentials
     "cred.read": CatalogEntry(R, False, "reads a secret"),
+    "cred.read.key": CatalogEntry(R, False, "shows a private key for logging in or signing"),
     "cred.read.hidden": CatalogEntry(R, False, "reads a secret in a way that hides it"),
     "cred.write": CatalogEntry(W, False, "changes a credential"),
     "cred.send": CatalogEntry(N, False, "sends a secret out"),

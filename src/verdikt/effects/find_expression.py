@@ -51,6 +51,11 @@ def list_roots(command: Command) -> list[Word]:
     return roots or [Word(".")]
 
 
+def list_depths(command: Command) -> list[Word]:
+    """Return the options about how deep a `find` looks, with their values; they count wherever they stand."""
+    return [part for pair in pairwise(command.argv) if pair[0].text in ("-maxdepth", "-mindepth") for part in pair]
+
+
 def list_names(command: Command, tests: tuple[str, ...] = ("-name", "-iname")) -> list[str]:
     """Return the names that a `find` asks for by these tests, without those that it excludes."""
     texts = [word.text for word in command.argv]

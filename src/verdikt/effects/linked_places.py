@@ -25,18 +25,18 @@ LINKS_KEY = value_key("trail", "links")
 _MAX_LINKS = 12
 _ORIGIN = compile_lazily(r"^leads out of the project, to (.+)$")
 _BIND = compile_lazily(r"\s(?:--r?bind\b|-B\b|-o\s*\S*\br?bind\b|--options[ =]\S*\br?bind\b)")
-_LINKING = ("fs.link.out", "sys.mount")
+LINKING_EFFECTS = ("fs.link.out", "sys.mount")
 _LOSSES = DELETE_EFFECTS | {"fs.truncate", "fs.overwrite", "fs.chmod.tree", "fs.chown.tree"}
 
 
 def follow_links(effects: Effects, facts: Facts) -> Effects:
-    """Return the effects, with what is lost through a link or a mount as a loss at its other end."""
-    # A list and no generator: every decision comes through here.
-    if not [effect for effect in effects.items if effect.what in _LOSSES]:
+    """Return the effects, with what is lost through a link or a mount as a loss at its other end.
+
+    Without a remembered link (`LINKS_KEY`) and without `LINKING_EFFECTS` they stay as they are.
+    """
+    if not any(effect.what in _LOSSES for effect in effects.items):
         return effects
     remembered = facts.recall(LINKS_KEY)
-    if remembered is None and not [effect for effect in effects.items if effect.what in _LINKING]:
-        return effects
     links: dict[str, str] = dict(remembered) if isinstance(remembered, Mapping) else {}
     resolver = TargetResolver(facts)
     followed: list[Effect] = []

@@ -36,6 +36,11 @@ _CHANGES_KUBECONFIG = compile_lazily(
 _CREATE_VOLUME = compile_lazily(r"^\S+ volume create\b(?!.*(?:device=|bind|--driver[ =](?!local\b)|-d (?!local\b)))")
 _ADD_WORKTREE = compile_lazily(rf"^(?:{join_role('work_tree_changer')}) (?:-\S+ \S+ )?worktree add\b")
 _NEW_BRANCH = compile_lazily(r"\s-b\s+(\S+)")
+# A container without a volume keeps nothing of before, and its data go with it.
+_PUBLISHED_PORT = compile_lazily(r"\s(?:-p|--publish)[ =]?(?:127\.0\.0\.1:|localhost:)?(\d+):(\d+)\b")
+_HAS_VOLUME = compile_lazily(r"\s(?:-v|--volume|--mount|--volumes-from|-H|--host|--context)\b")
+_NAMED_PORT = compile_lazily(r"(?:\s(?:-p|-P|--port)[ =]?|@?\b(?:localhost|127\.0\.0\.1):)(\d+)\b")
+_NAMED_HOST = compile_lazily(r"(?:\s(?:-h|--host)[ =]?|//(?:[^/@\s]*@)?)([^\s:/]+)")
 _LOCAL_CHANGES = ("k8s.write", "k8s.delete", "k8s.exec", "k8s.shell", "k8s.drain")
 _LOSSES = ("fs.delete", "fs.delete.tree", "fs.truncate", "fs.overwrite")
 # Work that a worktree may come to hold; a build, an installation and a test run leave only what they make again.
@@ -92,6 +97,13 @@ class _LocalResources:
         what = effect.what
         if what.startswith("k8s.") or "kube" in effect.by or "get-credentials" in effect.by:
             return self._settle_cluster(effect)
+        if what == "container.run" and not _HAS_VOLUME.search(effect.by):
+            published = _PUBLISHED_PORT.findall(effect.by)
+            self._add("ports", *(port for port, _ in published))
+            # A variable may send a client elsewhere, but hardly to a port that is not the usual one.
+            self._add("unusual ports", *(port for port, inner in published if port != inner))
+        elif what.startswith("db.") and self._means_own_server(effect.by):
+            return _replace_what(effect, "db.write")
         if what == "container.push" and effect.targets and all(_is_local_image(target) for target in effect.targets):
             return _replace_what(effect, "container.build")
         # Creating a volume that exists does nothing, so what is called so has to be for a trial as well.
@@ -106,6 +118,8 @@ class _LocalResources:
             return effect
         elif self._removes_own_worktree(effect):
             return _replace_what(effect, "git.write")
+        if what == "git.write" and " worktree remove " in f"{effect.by} ":
+            return effect
         if what.startswith(_WORK_PREFIXES) and self.names.get("worktrees"):
             self._drop_used_worktrees(effect)
         return effect
@@ -115,6 +129,13 @@ class _LocalResources:
         if effect.what == "git.worktree.remove":
             return self._has_all("worktrees", [target.path for target in effect.targets])
         return effect.what == "git.branch.delete" and self._has_all("branches", [t.text for t in effect.targets])
+
+    def _means_own_server(self, command: str) -> bool:
+        """Return whether a client talks to a server in a container that the session started."""
+        hosts = _NAMED_HOST.findall(command)
+        ports = _NAMED_PORT.findall(command)
+        is_here = all(is_local_address(name) for name in hosts) and "HOST" not in self._text
+        return is_here and self._has_all("ports" if hosts else "unusual ports", ports)
 
     def _settle_cluster(self, effect: Effect) -> Effect:
         if _START_CLUSTER.match(effect.by) or (effect.what == "k8s.read" and _USE_CONTEXT.match(effect.by)):

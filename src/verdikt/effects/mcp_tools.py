@@ -11,6 +11,7 @@ from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code, quote_shell_word
 from verdikt.effects.deferred_files import classify_file_content, make_overflow_effect
 from verdikt.effects.effect_catalog import find_entry
+from verdikt.effects.handlers.network import classify_service_request
 from verdikt.effects.installation_names import is_for_trials, is_live_name
 from verdikt.effects.mcp_records import classify_counterpart, classify_recorded, find_places, is_named_for_command
 from verdikt.effects.secret_sends import holds_encoded_secret
@@ -23,7 +24,7 @@ from verdikt.effects.tool_name import (
     split_service_name,
     split_tool_name,
 )
-from verdikt.effects.tool_values import classify_values, drop_guesses, is_dry_run
+from verdikt.effects.tool_values import classify_values, drop_guesses, find_method, is_dry_run
 from verdikt.effects.zone_effects import derive_zone_effects
 from verdikt.knowledge import find_record
 from verdikt.model.argument_kind import ArgumentKind
@@ -211,6 +212,10 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
             yield from _classify_query(text, call)
         elif kind is ArgumentKind.URL:
             yield from _classify_address(text, call, sends=verb_effect == "mcp.send" or _has_body(payload))
+            if method := find_method(payload):
+                is_local = host.is_local_host(host.parse_host(text))
+                body = " ".join(str(payload[key]) for key in _BODY_KEYS if payload.get(key))
+                yield from classify_service_request(call, method, [Word(text, text)], body, local=is_local)
         elif kind is ArgumentKind.CODE and verb_effect in ("mcp.run", ""):
             yield from classify_code(language or ("node" if in_browser else "python"), text, call)
     # A tool that starts containers: privileged, or with the machine's root directory mounted.
@@ -306,7 +311,7 @@ def _classify_path_arguments(
 
 def _has_body(payload: Mapping[str, Any]) -> bool:
     """Return whether the arguments of a request carry data besides its address."""
-    return str(payload.get("method", "")).upper() in ("POST", "PUT", "PATCH") or any(map(payload.get, _BODY_KEYS))
+    return find_method(payload) in ("POST", "PUT", "PATCH") or any(map(payload.get, _BODY_KEYS))
 
 
 def _classify_address(address: str, call: Invocation, *, sends: bool) -> Iterator[Effect]:

@@ -13,7 +13,7 @@ from verdikt.effects.arguments import Arguments, list_option_names, matches_any
 from verdikt.effects.code import classify_query
 from verdikt.effects.command_verbs import find_verb, has_destroy_verb
 from verdikt.effects.conditions import holds, select_targets
-from verdikt.effects.data_store import settle_record_losses
+from verdikt.effects.data_store import STORE_LOSSES, settle_record_losses
 from verdikt.effects.program_record import MAX_COMMAND_WORDS, EffectSpec, Program, find_program
 from verdikt.effects.target_shapes import TARGET_SHAPES
 from verdikt.model.effect import PRECEDENCE, Target
@@ -55,7 +55,9 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
         effects = _evaluate_reading(program, argv, call)
     if call.args.doubtful and program.positional:
         effects = _add_stricter_readings(program, argv, effects, call)
-    return settle_record_losses(call, effects, has_handler=program.classify is not None)
+    if any(effect.what.startswith(STORE_LOSSES) for effect in effects):
+        effects = settle_record_losses(call, effects, has_handler=program.classify is not None)
+    return effects
 
 
 def _asks_help(index: int, argv: Sequence[Word], program: Program) -> bool:

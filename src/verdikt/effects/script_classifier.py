@@ -64,6 +64,7 @@ _INTERPRETERS = SHELLS | find_role("code_runner")
 _CODE_READERS = _INTERPRETERS | frozenset(CODE_FILE_OPTIONS)
 _EXPORTERS = find_role("variable_exporter")
 """Builtins that set variables for the programs which follow."""
+_AWK_PROGRAMS = find_role("awk_filter")
 _PLUGIN_LOADERS = find_role("plugin_loader")
 _RUNNER_SETTINGS = ("SHELL=", "CC=", "CXX=", "LD=", "AR=", "FC=", "CPP=", ".runner", ".linker", "wrapper=")
 _OUTPUT_OPTIONS = ("-o", "--out")
@@ -348,7 +349,9 @@ class ScriptClassifier:
         program = find_program_word(owner)
         if not code.is_known and not code.text.replace(UNKNOWN, "").strip():
             # A file that this text did not write is no more unknown than any program on the machine.
-            if program is None and not call.has_piped_input() and code.language != "sh":
+            # A shell's own text is looked at where the shell is called.
+            is_unseen = program is None and not call.has_piped_input() and code.language != "sh"
+            if is_unseen or (code.language == "sh" and owner.name in _AWK_PROGRAMS):
                 note = f"{code.language} code that the text does not show"
                 return [call.make_effect("code.unknown", possible=True, note=note)]
             return []

@@ -14,6 +14,7 @@ from verdikt.effects.zone_effects import derive_effect, holds_secret, is_foreign
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effects, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.model.redaction import redact_text
 from verdikt.shell.command import UNKNOWN, Word
 
 if TYPE_CHECKING:
@@ -86,9 +87,8 @@ def holds_encoded_secret(address: str) -> bool:
     """
     if "?" not in address and "=" not in address and _ENCODED.search(address) is None:
         return False
-    # Few addresses carry data, and a hook that no daemon answers would pay for the imports.
+    # Few addresses carry data, and a hook that no daemon answers would pay for the import.
     from verdikt.effects.code.decoder import decode_base64, decode_hidden_text, decode_percent
-    from verdikt.model.redaction import redact_text
 
     plain = decode_percent(address)
     # A slash is a letter of base64, and parts a path.
@@ -191,7 +191,7 @@ _VARIABLE_READERS = find_role("variable_reader")
 _FILE_LOADERS = _SCRIPT_LOADERS | _VARIABLE_READERS
 _SHELL_LOADERS = _SCRIPT_LOADERS | find_role("variable_exporter")
 _VARIABLE_SETTERS = find_role("variable_setter")
-_FORGE_CLIENTS = find_role("forge_client")
+_FORGE_CLIENTS = find_role("forge")
 _CONTAINER_ENGINES = find_role("container_engine")
 _PUBLISHERS = _FORGE_CLIENTS | _CONTAINER_ENGINES
 _STAGERS = find_role("work_tree_changer")

@@ -12,6 +12,7 @@ from posixpath import normpath
 from typing import TYPE_CHECKING
 
 from verdikt.effects import zone_tables
+from verdikt.effects.secret_patterns import find_matched_secret
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
@@ -120,7 +121,9 @@ class TargetResolver:
         if not path:
             is_temporary = cwd is not None and cwd.text.startswith(_TEMPORARY_BEGINNINGS) and ".." not in text
             # `cd "$(mktemp -d)"`: which directory it is does not matter.
-            return Target(text, "path", "/tmp/…", Zone.TEMP) if is_temporary else Target(text)
+            if is_temporary:
+                return Target(text, "path", "/tmp/…", Zone.TEMP)
+            return Target(text, "path", "", Zone.PROJECT, "ignored") if _is_cache_name(text) else Target(text)
         if glob:
             return self._resolve_glob(word, path, with_state=with_state and git)
         if not with_state:
@@ -220,6 +223,8 @@ class TargetResolver:
 
     def _resolve_glob(self, word: Word, path: str, *, with_state: bool) -> Target:
         """Resolve a word with wildcards by its constant directory; `dir/*` counts as `dir` itself."""
+        if not with_state and (secret := find_matched_secret(path, self.facts.home.rstrip("/"), self._is_present)):
+            return Target(word.display_text, "path", secret, self.find_zone(secret))
         wildcard = _WILDCARD.search(path)
         slash = path.rfind("/", 0, wildcard.start() if wildcard else len(path))
         parent, name = path[:slash] or "/", path[slash + 1 :].partition("/")[0]
@@ -250,6 +255,9 @@ class TargetResolver:
         fact = self.facts.path(parent)
         state = {"absent": "absent", "unknown": ""}.get(fact.kind, fact.git or "untracked")
         return Target(word.display_text, "path", path, zone, state)
+
+    def _is_present(self, path: str) -> bool:
+        return self.facts.path(path, git=False).exists
 
     def _guess_zone(self, parent: str, pattern: str, zone: Zone) -> Zone:
         """Return the most sensitive zone that a pattern in a home directory may match."""
@@ -288,6 +296,12 @@ def _may_match_secret(pattern: str) -> bool:
     return pattern.startswith(_GUESSED_BEGINNINGS) and any(
         pattern.startswith(name[:3]) and fnmatchcase(name, pattern) for name in _GUESSED_SECRETS
     )
+
+
+def _is_cache_name(text: str) -> bool:
+    """Return whether a name means what programs make again wherever it lies: `__pycache__`, `.mypy_cache`."""
+    hidden = text.rstrip("/").startswith((".", "__", "node_modules"))
+    return hidden and "/" not in text.rstrip("/") and is_build_output(text.rstrip("/"))
 
 
 def _means_home(raw: str) -> bool:
@@ -398,9 +412,17 @@ def is_secret(path: str) -> bool:
     return is_public(path.rstrip("*")) is None and is_public(stem) is None
 
 
+def is_key_name(path: str) -> bool:
+    """Return whether a file, in lower case, has the name of a private key or of a copy of one."""
+    stem = zone_tables.BACKUP_SUFFIX.sub("", path)
+    is_key = zone_tables.KEY_NAME.search
+    return (is_key(path) or is_key(stem)) is not None and zone_tables.NOT_SECRET.search(stem) is None
+
+
 def _is_listed_secret(path: str) -> bool:
     return (
         path in _SECRET_PATHS
+        or zone_tables.KEY_NAME.search(path) is not None
         or "/" + path.rsplit("/", 1)[-1] in _SECRET_NAMES
         or zone_tables.SECRET_OF_PROGRAM.match(path) is not None
         or zone_tables.ACCOUNT_SETTINGS.match(path) is not None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from verdikt.effects import host
 from verdikt.effects.code.windows_paths import classify_deletes, classify_reads
 from verdikt.effects.environment_variables import classify_startup_file
+from verdikt.effects.execution_context import find_working_directory
 from verdikt.effects.word_kinds import get_written_text
 from verdikt.model.effect import Target, Zone
 from verdikt.shell.command import Word
@@ -62,6 +63,8 @@ def _classify_startup_files(_row: EffectSpec, words: Sequence[Word], call: Invoc
     for word in words:
         if "/" in word.text and "\n" not in word.text:
             yield from classify_startup_file(call, call.name, word)
+        elif not word.is_known and call.command.repeated:
+            yield call.make_effect("code.unknown", possible=True, note="loads what its input names")
 
 
 def _classify_lost_changes(row: EffectSpec, words: Sequence[Word], call: Invocation) -> Iterator[Effect]:
@@ -69,10 +72,13 @@ def _classify_lost_changes(row: EffectSpec, words: Sequence[Word], call: Invocat
 
     With a note git is forced, or is given the paths in a file, and also overwrites untracked files in its way.
     """
+    # `:/` is the whole work tree, wherever in it the command runs.
+    root = call.facts.git(find_working_directory(call)).root if any(word.text == ":/" for word in words) else ""
+    words = [Word(root or ".") if word.text == ":/" else word for word in words]
     targets = [call.resolve_path(word, with_state=True) for word in words]
     lost = tuple(target for target in targets if not target.path or _has_changes(call, target, forced=bool(row.note)))
     if lost:
-        is_whole = any(word.glob or word.text.rstrip("/") in (".", "..", ":", "*", "") for word in words)
+        is_whole = any(word.glob or word.text.rstrip("/") in (".", "..", ":", "*", "", root) for word in words)
         yield call.make_effect(f"{row.what}.all" if is_whole else row.what, lost, note=row.note)
     if len(lost) < len(targets):
         yield call.make_effect("git.write")

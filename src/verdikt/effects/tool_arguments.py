@@ -11,7 +11,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from verdikt.effects.code import quote_shell_word
+from verdikt.effects.code.decoder import decode_base64
 from verdikt.knowledge import find_record, find_role, resolve_language
+from verdikt.model.action import UNKNOWN
 from verdikt.model.argument_kind import ArgumentKind, find_schema_kinds
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -59,6 +61,8 @@ _PATH_WORDS = frozenset(
     "uri root cwd".split()
 )
 _URL_WORDS = frozenset("url urls uri uris link href endpoint address website webhook callback".split())
+_ENCODING_KEYS = ("encoding", "contentEncoding", "content_encoding")
+_BASE64_WORDS = frozenset(("base64", "b64"))
 _SHELL_LANGUAGES = find_role("shell") | {"shell"}
 # Up to the next `;`, so that a search through the whole text stays linear.
 _SQL_STATEMENT = (
@@ -134,12 +138,23 @@ def _iter_mapping(
         joined_keys = line[1]
         yield Argument(ArgumentKind.SHELL, line[0])
     properties = schema.get("properties")
+    is_encoded = any(str(payload.get(key, "")).lower() in _BASE64_WORDS for key in _ENCODING_KEYS)
     # In one order, whatever the host's: a receipt has its keys sorted, and a replay reads them from there.
     for key, value in sorted(payload.items(), key=_get_key):
         if key in joined_keys or (depth == 0 and key in (METADATA_KEY, *SCHEMA_KEYS[:2], "annotations")):
             continue
         inner_schema = properties.get(key) if isinstance(properties, Mapping) else None
+        if is_encoded or not _BASE64_WORDS.isdisjoint(str(key).lower().split("_")):
+            value = _decode_text(value) or value  # noqa: PLW2901 - what it stands for is the argument
         yield from _iter_value(str(key), value, inner_schema, language=language, traits=traits, depth=depth)
+
+
+def _decode_text(value: Any) -> str:
+    """Return the text that base64 stands for; empty for anything but text."""
+    text = decode_base64(value) if isinstance(value, str) else UNKNOWN
+    # What is no text: a picture, or no base64 at all.
+    is_text = UNKNOWN not in text and "\ufffd" not in text
+    return text if is_text and all(letter.isprintable() or letter in "\r\n\t" for letter in text) else ""
 
 
 def _get_key(item: tuple[Any, Any]) -> str:

@@ -45,9 +45,9 @@ _VERB_EFFECTS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         "mcp.write",
         word_set(
-            "create update write edit set add insert put patch upsert modify rename move copy assign append save "
+            "create update write edit set add insert put patch upsert modify rename move copy assign append save new "
             "import enable disable invalidate fork close open label commit replace attach link tag schedule grant "
-            "transition checkout stage stash switch restore resume pause"
+            "transition checkout stage stash switch restore resume pause toggle click type fill press drag"
         ),
     ),
     (
@@ -55,9 +55,9 @@ _VERB_EFFECTS: tuple[tuple[str, frozenset[str]], ...] = (
         word_set(
             "get list read search find query fetch view describe show count check status lookup browse inspect "
             "analyze explain diff log logs summarize resolve preview validate verify compare select scan retrieve "
-            "download extract navigate screenshot snapshot hover click type wait think console network help info "
-            "whoami ping test stat tree glob grep ask plan press fill drag resize activate thinking "
-            "sequentialthinking tabs handle scroll focus"
+            "download extract navigate screenshot snapshot heapsnapshot hover wait think console network help info "
+            "whoami ping test stat tree glob grep ask plan resize activate thinking sequentialthinking tabs handle "
+            "scroll focus emulate audit"
         ),
     ),
 )
@@ -113,7 +113,8 @@ _SERVICE_WORDS = ("git", "github", "gitlab", "slack", "gmail")
 _FORCE_KEYS = ("force", "forced", "force_push", "forcePush", "overwrite")
 _BRANCH_KEYS = ("branch", "ref", "target")
 _OPERATION_KEYS = ("operation", "operation_name", "operationName", "api_name", "action", "tool", "tool_name")
-_METHOD_KEYS = ("method", "http_method", "httpMethod")
+_COMMAND_KEYS = ("command", "cmd")
+METHOD_KEYS = ("method", "http_method", "httpMethod")
 _READ_METHODS = word_set("GET HEAD OPTIONS")
 _OPERATION = compile_lazily(r"[A-Za-z][\w.-]+")
 _GENERAL_VERBS = word_set("call invoke execute exec run use do perform request send api proxy")
@@ -130,6 +131,9 @@ def list_names(action: Action) -> list[Action]:
     if not words or words[0] not in _GENERAL_VERBS or not isinstance(action.payload, Mapping):
         return [action]
     operations = [action.payload[key] for key in _OPERATION_KEYS if key in action.payload]
+    # `{"dropDatabase": 1}`: the verb is a key, and which one must not depend on their order.
+    commands = [action.payload[key] for key in _COMMAND_KEYS if isinstance(action.payload.get(key), Mapping)]
+    operations += [key for command in commands for key in command]
     service = action.tool.rpartition("__")[0]
     named = [
         replace(action, tool=f"{service}__{operation}")
@@ -139,7 +143,7 @@ def list_names(action: Action) -> list[Action]:
     named = [call for call in named if infer_verb_effect(call.tool)]
     is_silent = is_general_tool(action.tool)
     is_understood = 0 < len(named) == len(operations) and all(
-        action.payload.get(key, "GET") in _READ_METHODS for key in _METHOD_KEYS
+        action.payload.get(key, "GET") in _READ_METHODS for key in METHOD_KEYS
     )
     return named if is_silent and is_understood else [action, *named]
 
@@ -198,7 +202,7 @@ def infer_effects(tool: str, payload: Any) -> Iterator[tuple[str, str]]:
         return
     if arguments.get("private") is False or arguments.get("public") is True or arguments.get("visibility") == "public":
         yield "repo.expose", "everybody could see it"
-    yield from _match_verb(verb, nouns, service)
+    yield from _match_verb(tool, verb, nouns, service)
     if verb == "push" or (nouns & {"file", "files", "commit"} and service & {"github", "gitlab", "bitbucket"}):
         yield from _classify_push(arguments)
 
@@ -222,7 +226,7 @@ def _find_verb(tool: str, words: Sequence[str]) -> str:
     return next((word for word in nouns if word in _ACTING_VERBS - _VERBS_AND_NOUNS), words[0])
 
 
-def _match_verb(verb: str, nouns: set[str], service: Set[str]) -> Iterator[tuple[str, str]]:
+def _match_verb(tool: str, verb: str, nouns: set[str], service: Set[str]) -> Iterator[tuple[str, str]]:
     """Yield the first effect whose verb and nouns match."""
     is_message = verb in _MESSAGE_VERBS and (
         nouns & _MESSAGE_NOUNS or verb in ("tweet", "email", "notify", "dm", "invite")
@@ -238,7 +242,12 @@ def _match_verb(verb: str, nouns: set[str], service: Set[str]) -> Iterator[tuple
         (verb in _DEPLOY_VERBS, "cloud.write", "others get it at once"),
         (is_change and nouns & _ACCESS_NOUNS, "repo.admin", "changes who may do what"),
         (is_change and "release" in nouns, "repo.release", ""),
-        (nouns & _BULK_WORDS and verb not in ("create", "add", "insert"), "db.write.live", "many at once"),
+        (
+            # What is run tells by itself whether it changes anything.
+            nouns & _BULK_WORDS and verb not in ("create", "add", "insert") and infer_verb_effect(tool) != "mcp.run",
+            "db.write.live",
+            "many at once",
+        ),
         (service & _INFRASTRUCTURE_SERVICES, "cloud.write", INFRASTRUCTURE_NOTE),
     )
     yield from [(what, note) for matches, what, note in rows if matches][:1]

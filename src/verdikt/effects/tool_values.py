@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 from verdikt.effects.arguments import word_set
 from verdikt.effects.command_verbs import has_destroy_verb, split_tokens
 from verdikt.effects.installation_names import is_for_trials, is_live_name
-from verdikt.effects.tool_name import INFRASTRUCTURE_NOTE, infer_verb_effect, is_general_tool, split_tool_name
+from verdikt.effects.tool_name import (
+    INFRASTRUCTURE_NOTE,
+    METHOD_KEYS,
+    infer_verb_effect,
+    is_general_tool,
+    split_tool_name,
+)
 from verdikt.model.action import UNKNOWN
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
@@ -61,10 +67,17 @@ def drop_guesses(action: Action, effects: Sequence[Effect]) -> list[Effect]:
     is_told = any(e.what.startswith(_CONCRETE_PREFIXES) for e in effects if e.by != action.tool)
     if is_told and names.isdisjoint(("unknown.program", "unknown.destroy")):
         return [e for e in effects if e.note != INFRASTRUCTURE_NOTE and e.what != "unknown.tool"]
-    method = str(action.payload.get("method", "")).upper() if isinstance(action.payload, Mapping) else ""
+    method = find_method(action.payload)
     if is_general_tool(action.tool) and method in _READ_METHODS and any(name.startswith("net.") for name in names):
         return [effect for effect in effects if effect.what != "unknown.tool"]
     return list(effects)
+
+
+def find_method(payload: Any) -> str:
+    """Return the method of the request that the arguments stand for, in capital letters; empty for none."""
+    if not isinstance(payload, Mapping):
+        return ""
+    return next((method.upper() for key in METHOD_KEYS if isinstance(method := payload.get(key), str)), "")
 
 
 def classify_values(action: Action, call: Invocation, *, in_browser: bool) -> Iterator[Effect]:
@@ -85,6 +98,8 @@ def classify_values(action: Action, call: Invocation, *, in_browser: bool) -> It
             yield call.make_effect("cloud.delete", target, recoverable=False, note="all of them")
     elif verb_effect in _ORDERING and any(map(is_live_name, stages)):
         yield call.make_effect("infra.apply", target, possible=True, note="names what people depend on")
+    if find_method(action.payload) == "DELETE" and not any("://" in text for _, text in pairs):
+        yield call.make_effect("mcp.delete", target, note="its method is DELETE")
     if verb_effect == "mcp.run":
         payload = action.payload if isinstance(action.payload, Mapping) else {}
         if payload.get("destroy") is True and not any(is_for_trials(text) for _, text in short):

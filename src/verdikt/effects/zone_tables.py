@@ -141,6 +141,12 @@ kubeconfig *.kubeconfig terraform.tfstate terraform.tfstate.* *.tfstate wallet.d
 *.jceks *.agekey *.kwl *.secret *.secrets
 """
 
+# Private keys by which people and machines log in, by their families: `id_rsa`, `id_ed25519-work`, `deploy_key_rsa`.
+KEY_NAME = compile_lazily(
+    r"(?:^|/)(?:id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?(?:[-_][\w-]+)?(?:\.(?:pem|key|priv|private|openssh|txt|enc|gpg))?"
+    r"|[^/]*_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|ssh_host_\w+_key|[^/]+\.ppk)$"
+)
+
 # What programs call the credentials in their directory below a home: `~/.tool/auth.json`, `~/.tool/credentials/x`.
 SECRET_OF_PROGRAM = compile_lazily(
     r"^~/(?:\.|library/application support/)(?:.*/)?(?:[\w.-]*[-_.])?(?:auth|credentials?|creds"

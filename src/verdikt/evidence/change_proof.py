@@ -5,10 +5,16 @@ import posixpath
 import re
 from contextlib import suppress
 
-from verdikt.claims.named_objects import find_changed_names, find_file_names, read_added_test_count
+from verdikt.claims.named_objects import (
+    find_changed_names,
+    find_file_names,
+    find_source_names,
+    read_added_test_count,
+)
 from verdikt.claims.wording import has_wording
 from verdikt.evidence.check_proof import describe_missing_tests, describe_unrun_test
 from verdikt.evidence.effect_proof import prove_effect, prove_reading
+from verdikt.evidence.git_proof import prove_settings
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
 from verdikt.knowledge import find_language, find_record, find_role
@@ -60,7 +66,12 @@ def prove_change(request: ProofRequest) -> Proof | Missing:
     # A turn that only read and checked did not make the changes of another session.
     if not changed or not turn.can_have_changed_files:
         return _explain_no_change(request)
-    for missing in (_find_untouched(request, changed), _find_missing_test(request), find_unparsable(turn)):
+    for missing in (
+        _find_kept_change(request, changed),
+        _find_untouched(request, changed),
+        _find_missing_test(request),
+        find_unparsable(turn),
+    ):
         if missing is not None:
             return missing
     entries = find_edit_entries(turn)
@@ -79,7 +90,7 @@ def prove_change(request: ProofRequest) -> Proof | Missing:
 
 def _explain_no_change(request: ProofRequest) -> Proof | Missing:
     turn = request.turn
-    other = prove_effect(request) or prove_reading(request)
+    other = prove_effect(request) or prove_settings(request) or prove_reading(request)
     if other is not None:
         return other
     if turn.facts.changes and not turn.can_have_changed_files:
@@ -121,6 +132,18 @@ def _find_untouched(request: ProofRequest, changed: tuple[str, ...]) -> Missing 
     return None
 
 
+def _find_kept_change(request: ProofRequest, changed: tuple[str, ...]) -> Missing | None:
+    """Return a file whose change the sentence says was taken back, and which was edited once and still differs."""
+    if not (has_wording("taken_back", request.text) and has_wording("own", request.text)):
+        return None
+    for name in find_file_names(request.text):
+        edits = [path for call in request.turn.calls for path in call.edited if path == "*" or is_same_path(path, name)]
+        # A second edit, or one of files that are not known, may have been the way back.
+        if len(edits) == 1 and edits[0] != "*" and is_changed(name, changed):
+            return Missing(f"`{name}` still differs from when you were asked")
+    return None
+
+
 def _list_requested_names(request: ProofRequest) -> tuple[str, ...]:
     contract = request.turn.contract
     # A report names where something fails, and not where the fix belongs.
@@ -146,6 +169,8 @@ _UNCHANGED = r"unchanged|untouched|no changes?|(?:not|n't) (?:need|chang|touch)\
 def _is_excused(request: ProofRequest, name: str) -> bool:
     """Return whether a requested file need not have changed: it was run as a test, or the message says why."""
     base = posixpath.basename(name)
+    if any(is_same_path(name, source) for source in find_source_names(request.message)):
+        return True
     if is_test_file(name) and any(
         not run_words or any(is_same_path(name, word) for word in run_words)
         for call in request.turn.calls

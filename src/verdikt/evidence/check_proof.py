@@ -17,7 +17,7 @@ def prove_tests(request: ProofRequest) -> Proof | Missing:
         arguments = {"target": named[0]}
     proof = request.try_validator("tests_pass", arguments)
     if not proof.holds:
-        return Missing(proof.reason, "test", full_suite="whole" in arguments)
+        return Missing(proof.reason, "test", full_suite=not {"whole", "number"}.isdisjoint(arguments))
     if test := _find_unselected_test(request):
         return Missing(f"no run in this turn was of `{test}`", "test")
     if fewer := describe_missing_tests(request):

@@ -41,7 +41,8 @@ def prove_file_operation(request: ProofRequest) -> Proof | Missing:
         return _prove_deletion(request, names)
     if has_wording("create", request.text):
         return _prove_creation(request, names)
-    return prove_change(request)
+    # `build/ no longer exists`, in whichever words.
+    return prove_change(request) if any(map(request.turn.facts.paths.get, names)) else _prove_deletion(request, names)
 
 
 def _prove_deletion(request: ProofRequest, names: tuple[str, ...]) -> Proof | Missing:

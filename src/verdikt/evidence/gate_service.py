@@ -150,8 +150,9 @@ class EvidenceGate:
         directory = self._find_checked_directory(action.cwd, evidence.get("runs", ()))
         if directory and (tree := self._observer.read_tree(os.path.join(self._base_directory, directory))):
             evidence["tree"] = record_checked_tree(tree)
-            for position in self._observer.find_hollow_runs(action.cwd, evidence["runs"], tree):
-                evidence["runs"][position]["kind"] = "other"
+            faults = self._observer.find_run_faults(action.cwd, action.command, evidence["runs"], tree)
+            for position, fault in faults.items():
+                evidence["runs"][position].update(fault)
         return evidence
 
     def _find_checked_directory(self, cwd: str, runs: Sequence[Mapping[str, Any]]) -> str:

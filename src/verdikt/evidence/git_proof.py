@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from verdikt.claims.named_objects import find_changed_names, find_ref_names, find_spans
 from verdikt.claims.wording import has_wording
+from verdikt.evidence.effect_proof import shares_word
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
 from verdikt.knowledge import find_role, find_task_words
@@ -223,9 +224,25 @@ def _has_moved_branch(before: GitState, after: GitState) -> bool:
     return was_moved or any(id not in known for id in (after.head, *heads.values()))
 
 
+def prove_settings(request: ProofRequest) -> Proof | None:
+    """Return the command that changed the repository's settings and that a sentence reports (`added the remote x`)."""
+    before, after = request.turn.facts.git_before, request.turn.facts.git_after
+    if before is None or after is None or before.settings == after.settings or has_wording("code_work", request.text):
+        return None
+    # The settings show that it succeeded, also where the host does not tell.
+    for call in reversed(request.turn.calls):
+        for run in call.runs:
+            if not call.failed and run.argv[0] in _VERSION_CONTROL and shares_word(run, request.text):
+                return hold("git_state", call.seq)
+    return None
+
+
 def prove_push(request: ProofRequest) -> Proof | Missing:
     """Prove that the work is on the remote: a remote-tracking branch contains the commit."""
     before, after = request.turn.facts.git_before, request.turn.facts.git_after
+    # `Added the remote upstream` speaks of a remote and of no push.
+    if not has_wording("push", request.text) and (settings := prove_settings(request)) is not None:
+        return settings
     calls = _find_calls(request, "push", "pr", "mr", "merge")
     if after is None:
         return hold("pushed", *calls) if calls else Missing("no push or merge in this turn", "push")
@@ -239,10 +256,22 @@ def prove_push(request: ProofRequest) -> Proof | Missing:
     # The remote had the commit before: then nothing was pushed, whatever the state shows.
     if not calls and not moved:
         return Missing("nothing was pushed in this turn", "push")
+    if name := _find_unused_remote(request, before, after):
+        return Missing(f"nothing was pushed to `{name}`", f"run git push {shlex.quote(name)} HEAD")
     if name := _find_unpushed_name(request, before, after):
         remote = next((ref.split("/")[2] for ref in after.refs if ref.startswith("refs/remotes/")), "origin")
         return Missing(f"no push of this turn was of `{name}`", f"run git push {remote} {shlex.quote(name)}")
     return hold("git_state", *calls)
+
+
+def _find_unused_remote(request: ProofRequest, before: GitState | None, after: GitState) -> str:
+    """Return a remote that is said to have been pushed to, while pushes named only others; empty without one."""
+    runs = [run for call in request.turn.calls for run in call.successful_runs("other", "commit", "look")]
+    pushes = [run.argv for run in runs if run.argv[0] in _VERSION_CONTROL and "push" in run.argv[1:5]]
+    used = {word for argv in pushes for word in argv if word in after.remotes}
+    if before is None or not used or len(pushes) != sum(not used.isdisjoint(argv) for argv in pushes):
+        return ""
+    return next((name for name in find_spans(request.text) if name in after.remotes and name not in used), "")
 
 
 def _find_unpushed_name(request: ProofRequest, before: GitState | None, after: GitState) -> str:

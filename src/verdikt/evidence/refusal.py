@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from verdikt.claims.reader import SentenceClaim
 from verdikt.evidence.proof_request import Missing
 from verdikt.knowledge import find_page_check, find_parse_command
+from verdikt.runs.logged_call import LoggedCall
 from verdikt.runs.program_kinds import is_partial_test_run, is_type_check
 from verdikt.runs.shell_runs import ProgramRun, read_runs
-from verdikt.turns.turn import TurnEvidence
+from verdikt.turns.turn import TurnEvidence, is_path_below
 
 MAX_REFUSAL_LINES = 12
 """Number of lines of a refusal."""
@@ -51,6 +52,8 @@ def _find_own_command(turn: TurnEvidence, kind: str, *, full_suite: bool) -> str
         for run in call.runs:
             if not _is_of_kind(run, kind) or run.dry_run or run.argv[0].startswith("./"):
                 continue
+            if _is_elsewhere(turn, call, run):
+                continue
             # `npm run bundle` that failed may name no script at all; the project's own task exists.
             if call.failed and turn.facts.checks.get(kind, "").startswith(f"{run.argv[0]} "):
                 continue
@@ -67,6 +70,13 @@ def _find_own_command(turn: TurnEvidence, kind: str, *, full_suite: bool) -> str
         ):
             return hint
     return "" if turn.facts.checks.get(kind) else part
+
+
+def _is_elsewhere(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> bool:
+    """Return whether a run was in another copy of the project, where nothing was edited and it proves nothing."""
+    place, root = posixpath.normpath(posixpath.join(call.cwd, run.cwd)), turn.facts.root
+    is_outside = bool(run.cwd and root) and not is_path_below(place, root)
+    return is_outside and not any(is_path_below(path, place) for path in turn.edit_paths)
 
 
 def _is_of_kind(run: ProgramRun, kind: str) -> bool:

@@ -94,6 +94,8 @@ def _names_files(word: str) -> bool:
 def _explain_unproven(call: LoggedCall, run: ProgramRun, changed: str) -> str:
     if changed:
         return f"`{run.command_line}` ran before {changed}"
+    if run.dry_run:
+        return f"`{run.command_line}` ran dry, or looked at no file"
     return (
         _explain_unknown_status(run) if call.status_unknown else f"`{run.command_line}` failed, or its status is masked"
     )

@@ -7,7 +7,7 @@ from verdikt.evidence.validator import Arguments
 from verdikt.runs.logged_call import LoggedCall
 from verdikt.runs.program_kinds import is_partial_test_run, resolve_program_name
 from verdikt.runs.runner_output import can_have_printed
-from verdikt.runs.shell_runs import ProgramRun
+from verdikt.runs.shell_runs import ProgramRun, find_edited_paths
 from verdikt.turns.own_tests import selects_all_tests
 from verdikt.turns.turn import TurnEvidence, is_path_below, is_same_path
 
@@ -25,7 +25,7 @@ def prove_suite(
         for run in call.runs:
             if run.kind != "test" or (runner and runner not in run.command_line):
                 continue
-            fault = _find_test_fault(turn, call, run)
+            fault = _find_test_fault(turn, call, run, names_failures=_has_counts(call, arguments))
             if fault and not (lenient and _is_preexisting_failure(turn, call)):
                 # A red run of the same sources is the last word, whatever a smaller run before it said.
                 if not target and not run.dry_run and _is_red(call) and turn.is_fresh(call):
@@ -47,6 +47,15 @@ def prove_suite(
     return reason
 
 
+def _has_counts(call: LoggedCall, arguments: Arguments) -> bool:
+    """Return whether as many tests passed, of as many, as a message says that hides no failure: `2 of 3 tests pass`."""
+    counts = call.tests
+    return counts is not None and (str(counts.passed), str(counts.total)) == (
+        arguments.get("number"),
+        arguments.get("of"),
+    )
+
+
 def _is_red(call: LoggedCall) -> bool:
     return bool(call.tests and call.tests.failed) or (call.failed and call.tests is None)
 
@@ -65,14 +74,15 @@ def _matches_test_count(call: LoggedCall, turn: TurnEvidence, number: int) -> bo
     return any(number == counted.passed for counted in counts) or number in sums
 
 
-def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> str:
+def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun, *, names_failures: bool = False) -> str:
     counts = call.tests
     if run.dry_run:
         return f"`{run.command_line}` runs no tests"
     if counts is not None and counts.total == 0:
         return f"`{run.command_line}` ran 0 tests"
     # Where the host keeps the status to itself, the count that the run printed must do.
-    if not (call.ok or call.status_unknown) or (counts is not None and counts.failed):
+    is_red = not (call.ok or call.status_unknown) or (counts is not None and counts.failed)
+    if is_red and not names_failures:
         # Started in the background, or still running when the host reported.
         if not call.failed and counts is None:
             return f"`{run.command_line}` has not told how it ended: it may still be running"
@@ -80,11 +90,13 @@ def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> s
             f": {counts.failed} of {counts.total} tests" if counts and counts.failed else ""
         )
     if not run.status_propagates and not (run.piped and counts is not None):
-        return f"{_name_status_hider(call.command)} hides the exit status of `{run.command_line}`; run it alone"
+        return _explain_masked_status(call.command, run.command_line)
     if counts is None:
         return f"`{run.command_line}` printed no count of tests, so nothing shows that any ran"
     if not can_have_printed(resolve_program_name(run.argv[0]), counts):
         return f"the summary in the output is not one of `{run.command_line}`"
+    if run.starts in (turn.facts.changes or ()):
+        return f"`{run.command_line}` starts `{run.starts}`, which is no known runner and was changed in this turn"
     if changed := turn.describe_change_since(call):
         return f"`{run.command_line}` ran before {changed}"
     if other := turn.find_work_elsewhere(call, run):
@@ -107,10 +119,14 @@ def _count_earlier_tests(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) 
     return max(turn.best_test_counts.get(run.command_line, 0), *earlier, 0)
 
 
-def _name_status_hider(command: str) -> str:
-    if re.search(r"(?<!\|)\|(?!\|)", command):
-        return "the pipe"
-    return next((f"the `{operator}`" for operator in ("||", ";", "&") if operator in command), "the command line")
+def _explain_masked_status(command: str, check: str) -> str:
+    """Return why the status of a whole command is not that of a check in it."""
+    plain = command.replace("&&", " ")
+    operators = (operator for operator in ("||", ";", "&") if operator in plain)
+    hider = "the pipe" if re.search(r"(?<!\|)\|(?!\|)", plain) else next((f"the `{one}`" for one in operators), "")
+    if not hider and find_edited_paths(command):
+        return f"the same command edits files around `{check}`; run it alone"
+    return f"{hider or 'the command line'} hides the exit status of `{check}`; run it alone"
 
 
 def _is_preexisting_failure(turn: TurnEvidence, call: LoggedCall) -> bool:

@@ -31,7 +31,7 @@ def find_decision(
     """Return the verdict on this call, as long as its outcome is not recorded; None when there is none.
 
     With `call_id`, only a decision on the call with that id of the host counts; with `other_than`, only one that
-    another host than this one asked for.
+    another host than this one asked for, and that has not let a call through yet.
     """
     record = action_to_record(redact_action(action)[0])
     call_key = (record["tool"], encode_canonical(record["payload"]))
@@ -46,6 +46,8 @@ def find_decision(
             verdict = entry.body["receipt"].get("verdict")
         elif entry.kind is EntryKind.TOOL_CALL and _to_call_key(entry.body) == call_key:
             verdict = None  # that call has ended; this one is another with the same input
+        elif other_than and entry.kind is EntryKind.MCP and entry.body.get("event") == "covered":
+            verdict = None  # that call runs; this one is another with the same id
     return verdict if isinstance(verdict, Mapping) else None
 
 

@@ -57,7 +57,7 @@ class Conversation:
 
     def check_new_request(self, message: Message) -> None:
         """Raise `MessageError` for a request whose id is in use, or that is one too many."""
-        is_held = any(held.request_id == message.id for held in self._questions.values())
+        is_held = self._find_question(message.id, is_wish=False)
         if message.id in self._pending or message.id in self._retired or is_held:
             raise MessageError("expected an id that is not in use, found one whose request still runs")
         if len(self._pending) >= MAX_PENDING:
@@ -97,7 +97,8 @@ class Conversation:
 
     def can_take_wish(self, message: Message) -> bool:
         """Whether a server's request has an id that is free, and is not one too many."""
-        return len(self._wishes) < MAX_PENDING and message.id not in self._wishes
+        is_open = message.id in self._wishes or self._find_question(message.id, is_wish=True)
+        return len(self._wishes) < MAX_PENDING and not is_open
 
     def forward_wish(self, message: Message) -> Reaction:
         """Send a server's request to the client."""
@@ -105,11 +106,11 @@ class Conversation:
         self._wishes.add(message.id)
         return Reaction(to_client=[message])
 
-    def take_wish(self, message: Message) -> bool:
-        """Whether a client's response answers a request of the server; true once for each."""
-        is_open = message.id in self._wishes
-        if message.id is not None:
-            self._wishes.discard(message.id)
+    def take_wish(self, request_id: object) -> bool:
+        """Whether a request of the server is open under this id; true once for each."""
+        is_open = is_request_id(request_id) and request_id in self._wishes
+        if is_request_id(request_id):
+            self._wishes.discard(request_id)
         return is_open
 
     # Questions to a person.
@@ -121,14 +122,17 @@ class Conversation:
         return can_elicit(capabilities) and self._governor.is_attended and len(self._questions) < MAX_ASKS
 
     def ask_by_request(
-        self, question: Mapping[str, Any], request_id: RequestId | None, on_answer: Callable[[bool], Reaction]
+        self,
+        question: Mapping[str, Any],
+        request_id: RequestId | None,
+        on_answer: Callable[[bool], Reaction],
+        *,
+        is_wish: bool = False,
     ) -> Reaction:
         """Ask in the way of the old era: a request to the client, while the one that it is about is held."""
         # Unguessable, so that a server cannot have the client answer in our place.
         ask_id = f"verdikt-{token_hex(16)}"
-        self._questions[ask_id] = HeldRequest(
-            request_id=request_id if request_id is not None else "", on_answer=on_answer
-        )
+        self._questions[ask_id] = HeldRequest(request_id=request_id, is_wish=is_wish, on_answer=on_answer)
         return Reaction(to_client=[build_request(ask_id, "elicitation/create", question)], ask_id=ask_id)
 
     def ask_in_result(self, message: Message, question: Mapping[str, Any], state: Mapping[str, Any]) -> Reaction:
@@ -146,15 +150,22 @@ class Conversation:
         """Forget a question whose client is gone, or took too long."""
         self._questions.pop(ask_id, None)
 
-    def cancel_question(self, request_id: object) -> Reaction | None:
-        """Withdraw the question about a request that the client cancels; None when there is none."""
-        for ask_id, held in list(self._questions.items()):
-            if held.request_id == request_id:
-                # The server has never seen this request; only the person is still being asked about it.
-                del self._questions[ask_id]
-                params = {"requestId": ask_id, "reason": "the call was cancelled"}
-                return Reaction(to_client=[build_notification("notifications/cancelled", params)], ask_id=ask_id)
-        return None
+    def cancel_question(self, request_id: object, *, is_wish: bool = False) -> Reaction | None:
+        """Withdraw the question about a request that its sender cancels; None when there is none."""
+        ask_id = self._find_question(request_id, is_wish=is_wish)
+        if not ask_id:
+            return None
+        # The other side has never seen this request; only the person is still being asked about it.
+        del self._questions[ask_id]
+        params = {"requestId": ask_id, "reason": "the call was cancelled"}
+        return Reaction(to_client=[build_notification("notifications/cancelled", params)], ask_id=ask_id)
+
+    def _find_question(self, request_id: object, *, is_wish: bool) -> str:
+        """Return the id of the question about a request of the client, or about a wish of the server; "" for none."""
+        if not is_request_id(request_id):
+            return ""  # `True` and `1.0` would be found under 1
+        questions = self._questions.items()
+        return next((key for key, held in questions if held.request_id == request_id and held.is_wish is is_wish), "")
 
     def record_drop(self, what: str, detail: str) -> None:
         """Record that something was dropped; a flood of it is counted and not recorded line by line."""

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from verdikt.mcp.message import HEADER_MISMATCH, Message, MessageError
 from verdikt.mcp.protocol_era import PROTOCOL_VERSION_KEY
+from verdikt.mcp.server_address import JSON_TYPE
 
 SESSION_HEADER = "mcp-session-id"
 METHOD_HEADER = "mcp-method"
@@ -21,12 +22,18 @@ PARAM_PREFIX = "mcp-param-"
 
 _EVERY_ADDRESS = ("0.0.0.0", "::")
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
-_NAMED_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAMED_PARAMS = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    **dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId"),
+}
 _SINGLE_HEADERS = (SESSION_HEADER, METHOD_HEADER, NAME_HEADER, VERSION_HEADER, "content-length", "content-type", "host")
 
 _REQUEST_HEADERS_DROPPED = frozenset(
-    "host content-length content-encoding transfer-encoding connection keep-alive upgrade te trailer origin referer "
-    "accept-encoding expect proxy-connection proxy-authorization forwarded x-forwarded-for cookie".split()
+    "host content-length content-type content-encoding transfer-encoding connection keep-alive upgrade te trailer "
+    "accept-encoding expect origin referer proxy-connection proxy-authorization forwarded x-forwarded-for "
+    "cookie".split()
 )
 _RESPONSE_HEADERS_PASSED = frozenset("cache-control www-authenticate retry-after allow last-event-id".split())
 
@@ -105,15 +112,20 @@ def decode_header(value: str) -> str | None:
 
 
 def _list_param_headers(schema: object, arguments: object) -> dict[str, str]:
-    """Return the headers that repeat arguments, by the tool's schema, with the values that they must have."""
+    """Return the headers that repeat arguments, by the tool's schema, with the values that they must have.
+
+    Also for arguments inside others; one that is null has none.
+    """
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping) or not isinstance(arguments, Mapping):
         return {}
     expected: dict[str, str] = {}
     for name, description in properties.items():
         header = description.get("x-mcp-header") if isinstance(description, Mapping) else None
-        if isinstance(header, str) and name in arguments:
-            expected[f"{PARAM_PREFIX}{header.lower()}"] = _format_value(arguments[name])
+        value = arguments.get(name)
+        if isinstance(header, str) and value is not None:
+            expected[f"{PARAM_PREFIX}{header.lower()}"] = _format_value(value)
+        expected |= _list_param_headers(description, value)
     return expected
 
 
@@ -138,8 +150,8 @@ def encode_header(value: str) -> str:
 def select_request_headers(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the headers that a request keeps on its way to the server."""
     headers = {name: value for name, value in pairs if name.lower() not in _REQUEST_HEADERS_DROPPED}
-    # What the server sends is decoded here, so it must not be compressed.
-    return {**headers, "Accept-Encoding": "identity"}
+    # What the server sends is decoded here, so it must not be compressed; and what it gets is our encoding, in UTF-8.
+    return {**headers, "Accept-Encoding": "identity", "Content-Type": JSON_TYPE}
 
 
 def select_response_headers(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -30,6 +30,7 @@ from verdikt.mcp.message import (
     build_error,
     decode_message,
     encode_message,
+    is_request_id,
 )
 from verdikt.mcp.protocol_era import PROTOCOL_VERSION_KEY, is_modern
 from verdikt.mcp.server_address import (
@@ -141,7 +142,7 @@ class HttpServer:
     def _cancel_request(self, request_id: object) -> bool:
         """Break off a request of the new era, which cancels it; return whether there was one."""
         with self._lock:
-            connection = self._modern_requests.get(request_id) if isinstance(request_id, str | int) else None
+            connection = self._modern_requests.get(request_id) if is_request_id(request_id) else None
         if connection is None:
             return False
         connection.break_off()

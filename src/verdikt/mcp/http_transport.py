@@ -161,6 +161,7 @@ class RelayHandler(BaseHTTPRequestHandler):
             stream.send(message)
         for message in reaction.to_server:
             self._post_separately(message)
+        _run_deferred(relay, reaction)
 
     def _forward_request(self, relay: Relay, original: Message, reaction: Reaction, stream: ClientStream) -> None:
         connection = self._relay.address.connect()
@@ -269,8 +270,10 @@ class RelayHandler(BaseHTTPRequestHandler):
                     stream.send(outgoing)
                 continue
             reaction = relay.receive_from_server(message)
-            if reaction.ask_id:
+            if reaction.ask_id and message.kind is MessageKind.REQUEST:
                 self._relay.hold_question(reaction.ask_id, stream)
+            elif reaction.ask_id:
+                self._relay.release_question(reaction.ask_id)  # the server has taken its wish back
             for outgoing in reaction.to_client:
                 stream.send(outgoing, event_id=event.event_id, retry=event.retry)
             for outgoing in reaction.to_server:
@@ -298,8 +301,8 @@ class RelayHandler(BaseHTTPRequestHandler):
             status = HTTPStatus.LENGTH_REQUIRED
         elif int(length) > MAX_MESSAGE_BYTES:
             status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-        elif self.headers.get("content-type", "").split(";")[0].strip().lower() != JSON_TYPE:
-            # A page of another site can send other types without asking first.
+        elif self.headers.get_content_type() != JSON_TYPE or self.headers.get_content_charset("utf-8") != "utf-8":
+            # A page of another site can send other types without asking first. What is decided on is read as UTF-8.
             status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
         if status is not None:
             self._send_empty(status)

@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TypeGuard
 from unicodedata import normalize
 
 from verdikt.errors import CanonicalError, McpError
-from verdikt.model.canonical_json import parse_json, quote_text
+from verdikt.model.canonical_json import MAX_SAFE_INTEGER, parse_json, quote_text
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """Longest message that is relayed."""
@@ -151,6 +151,9 @@ def _check_id(document: Mapping[str, Any]) -> RequestId | None:
         raise MessageError("expected an id that is text or a whole number, found something else")
     if isinstance(request_id, str) and len(request_id) > _MAX_ID_LENGTH:
         raise MessageError(f"expected an id of at most {_MAX_ID_LENGTH} characters, found more")
+    if isinstance(request_id, int) and abs(request_id) > MAX_SAFE_INTEGER:
+        # A peer whose numbers are doubles would answer another request than it was sent.
+        raise MessageError("expected an id below 2^53, found a greater one")
     return request_id
 
 
@@ -174,10 +177,10 @@ def _fold_keys(keys: frozenset[str]) -> frozenset[str]:
     return frozenset(map(str.casefold, keys))
 
 
-def refuse_lookalike_method(message: Message, governed: frozenset[str]) -> None:
+def refuse_lookalike_method(method: str, governed: frozenset[str], request_id: RequestId | None) -> None:
     """Raise `MessageError` for a method that only looks like one that is decided on: a lenient peer may take it so."""
-    if message.method not in governed and _fold_method(message.method) in {_fold_method(name) for name in governed}:
-        raise MessageError(f"expected a method as it is spelt, found `{message.method[:80]}`", request_id=message.id)
+    if method not in governed and _fold_method(method) in {_fold_method(name) for name in governed}:
+        raise MessageError(f"expected a method as it is spelt, found `{method[:80]}`", request_id=request_id)
 
 
 @lru_cache(maxsize=256)

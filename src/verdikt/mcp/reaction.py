@@ -42,5 +42,7 @@ class PendingRequest:
 class HeldRequest:
     """A request that waits for a person, with what follows from either answer."""
 
-    request_id: RequestId
+    request_id: RequestId | None
+    is_wish: bool
+    """Whether the server has sent it, and not the client."""
     on_answer: Callable[[bool], Reaction]

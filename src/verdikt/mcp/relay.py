@@ -28,7 +28,7 @@ from verdikt.mcp.reaction import PendingRequest, Reaction
 from verdikt.mcp.request_decider import GOVERNED_METHODS, READ_METHODS, RequestDecider
 from verdikt.mcp.request_review import read_outcome
 from verdikt.mcp.sealed_state import StateSealer
-from verdikt.mcp.server_wish import POLICY_NAMES
+from verdikt.mcp.server_wish import POLICY_NAMES, WISH_METHODS
 from verdikt.mcp.tool_screening import note_server_version, screen_tools
 from verdikt.mcp.wish_decider import WishDecider
 from verdikt.model.action import Outcome
@@ -65,6 +65,11 @@ class Relay:
 
     # From the client.
 
+    @staticmethod
+    def is_decided(message: Message) -> bool:
+        """Whether a client's message waits for a decision."""
+        return message.method == "tools/call" or message.method in READ_METHODS
+
     def receive_from_client(self, message: Message) -> Reaction:
         """Return what becomes of a client's message."""
         with self._lock:
@@ -82,7 +87,7 @@ class Relay:
 
     def _handle_client_request(self, message: Message) -> Reaction:
         self._conversation.check_new_request(message)
-        refuse_lookalike_method(message, GOVERNED_METHODS)
+        refuse_lookalike_method(message.method, GOVERNED_METHODS, message.id)
         if message.method == "initialize":
             self._conversation.set_capabilities(message.params.get("capabilities"))
         elif message.method == "tools/call":
@@ -97,7 +102,7 @@ class Relay:
             if withdrawal is not None:
                 return withdrawal
             self._note_cancelled(message.params.get("requestId"))
-        refuse_lookalike_method(message, GOVERNED_METHODS)
+        refuse_lookalike_method(message.method, GOVERNED_METHODS, None)
         if message.method in GOVERNED_METHODS:
             # Without an id there would be no answer that says no, and a server may run it all the same.
             self._conversation.record_drop("a request without an id", message.method)
@@ -110,7 +115,7 @@ class Relay:
             reaction = held.on_answer(is_allowed(message.result))
             reaction.ask_id = str(message.id)
             return reaction
-        if not self._conversation.take_wish(message):
+        if not self._conversation.take_wish(message.id):
             self._conversation.record_drop("a client's answer that nothing asked for", str(message.id))
             return Reaction()
         return Reaction(to_server=[message])
@@ -126,7 +131,11 @@ class Relay:
                 return self._handle_server_response(message)
             if message.kind is MessageKind.REQUEST:
                 return self._handle_server_request(message)
-            return Reaction(to_client=[message])
+            try:
+                return self._handle_server_notification(message)
+            except MessageError as error:
+                self._conversation.record_drop("a notification of the server", str(error))
+                return Reaction()
 
     def _withhold(self, message: Message) -> Reaction:
         """Keep a server's message from the client: the decision on the call that it is about could not be recorded."""
@@ -144,9 +153,16 @@ class Relay:
             return Reaction()
         try:
             if is_input_required(message):
-                return self._wishes.review_input_requests(keep_input_fields(message), pending)
+                # What is not screened otherwise passes with its wish, such as the state of a task.
+                is_screened = pending.action is not None or pending.message.method == "tools/list"
+                wish = keep_input_fields(message) if is_screened else message
+                return self._wishes.review_input_requests(wish, pending)
         except MessageError as error:
             return Reaction(to_client=[build_error(message.id, error.code, str(error))])
+        if "error" in message.body and (refusal := self._wishes.refuse_error(message, pending)):
+            if pending.action is not None and not pending.is_covered:
+                self._governor.record_outcome(pending.action, read_outcome(message))
+            return refusal
         if pending.message.method == "tools/list":
             screened = screen_tools(message, pending.message, self._governor, self._pins, trust_first=self._trust_first)
             # Not sooner: on a busy machine it would hold up the connection. A call that comes first loads it itself.
@@ -164,11 +180,24 @@ class Relay:
             return Reaction(to_server=[error])
         if message.method not in POLICY_NAMES:
             try:
-                refuse_lookalike_method(message, frozenset(POLICY_NAMES))
+                refuse_lookalike_method(message.method, WISH_METHODS, message.id)
             except MessageError as error:
                 return Reaction(to_server=[build_error(message.id, error.code, str(error))])
             return self._conversation.forward_wish(message)
         return self._wishes.review_request(message)
+
+    def _handle_server_notification(self, message: Message) -> Reaction:
+        if message.method == "notifications/cancelled":
+            request_id = message.params.get("requestId")
+            withdrawal = self._conversation.cancel_question(request_id, is_wish=True)
+            self._conversation.take_wish(request_id)
+            return withdrawal or Reaction(to_client=[message])
+        refuse_lookalike_method(message.method, WISH_METHODS, None)
+        if message.method in WISH_METHODS:
+            # Without an id no answer could say no, and a client may act on it all the same.
+            self._conversation.record_drop("a wish without an id", message.method)
+            return Reaction()
+        return self._wishes.review_notification(message)
 
     def _finish_call(self, message: Message, pending: PendingRequest) -> Reaction:
         """Record the outcome of a call, and add what the policy has to say about it to the result."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from json import dumps
+from json import dumps, loads
 from typing import TYPE_CHECKING, Any
 
 from verdikt.hosts.host_decision import TEXT_MARK, HostDecision
@@ -127,12 +127,35 @@ def read_outcome(message: Message) -> Outcome:
     if not isinstance(result, Mapping):
         error = message.body.get("error")
         return Outcome(success=False, error=str(error.get("message", "") if isinstance(error, Mapping) else "")[:4000])
-    content = result.get("content")
-    blocks = content if isinstance(content, list) else []
-    texts = [block["text"] for block in blocks if isinstance(block, Mapping) and isinstance(block.get("text"), str)]
-    text = "\n".join(texts)[:_MAX_OUTPUT_LENGTH]
+    text = "\n".join(_iter_texts(result))[:_MAX_OUTPUT_LENGTH]
     failed = result.get("isError") is True
     return Outcome(success=not failed, output="" if failed else text, error=text if failed else "")
+
+
+def _iter_texts(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a result shows to a model: its blocks, what a resource or a prompt holds, and its data."""
+    texts = []
+    for key in ("content", "contents", "messages"):
+        blocks = result.get(key)
+        for block in blocks if isinstance(blocks, list) else ():
+            inner = (block.get("resource"), block.get("content")) if isinstance(block, Mapping) else ()
+            texts += [
+                holder["text"]
+                for holder in (block, *inner)
+                if isinstance(holder, Mapping) and isinstance(holder.get("text"), str)
+            ]
+    yield from texts
+    # Most servers say the same as a text; one that does not would hide it from the log.
+    data = result.get("structuredContent")
+    if data is not None and not any(_is_json_of(text, data) for text in texts):
+        yield dumps(data, ensure_ascii=False)
+
+
+def _is_json_of(text: str, value: object) -> bool:
+    try:
+        return bool(loads(text) == value)
+    except (ValueError, RecursionError):
+        return False
 
 
 def shorten_json(value: Any) -> str:

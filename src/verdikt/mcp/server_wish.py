@@ -1,6 +1,7 @@
 """A server's wish: what a server wants of the client (its model, its person, its directories), and the decision on it.
 
-In the old era a wish is a request of the server; in the new one it stands among the `inputRequests` of a result.
+In the old era a wish is a request of the server; in the new one it stands among the `inputRequests` of a result, or of
+a notification about a task. The pages that an error sends a person to (`elicitations`) are wishes too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdikt.hosts.host_decision import HostDecision
+from verdikt.mcp.message import MessageError, refuse_lookalike_keys, refuse_lookalike_method
 from verdikt.mcp.question import is_imitation
 from verdikt.model.action import Action
 from verdikt.model.verdict import VerdictKind
@@ -22,6 +24,12 @@ DECLARED_READS = {"effects": ["read"]}
 
 POLICY_NAMES = {"sampling/createMessage": "sampling", "elicitation/create": "elicitation", "roots/list": "roots"}
 """The methods of wishes → the name under which the policy sees them."""
+
+WISH_METHODS = frozenset(POLICY_NAMES)
+
+_WISH_FIELDS = frozenset({"method", "params"})
+_ERROR_FIELDS = frozenset({"code", "message", "data"})
+_PAGES = "elicitations"
 
 
 def decide_wish(
@@ -48,13 +56,17 @@ def decide_wishes(
     """Decide on the `inputRequests` of a result.
 
     Return the strictest decision, and the method and action of each request that a person must be asked about, by key.
+    A request that a client could read in another way than we do is a block.
     """
     strictest = HostDecision()
     asks: dict[str, tuple[str, Action]] = {}
-    for key, request in requests.items() if isinstance(requests, Mapping) else ():
-        method = request.get("method") if isinstance(request, Mapping) else ""
-        params = request.get("params", {}) if isinstance(request, Mapping) else {}
-        if method not in POLICY_NAMES or not isinstance(params, Mapping):
+    try:
+        wishes = _read_wishes(requests)
+    except MessageError as error:
+        governor.record_event("", "refused", reason=str(error))
+        return HostDecision.block(f"the server wants something that cannot be decided on: {error}"), {}
+    for key, (method, params) in wishes.items():
+        if method not in POLICY_NAMES:
             continue
         decision, action = decide_wish(governor, method, params, call_ids.get(key, ""))
         if decision.kind is VerdictKind.BLOCK:
@@ -62,3 +74,37 @@ def decide_wishes(
         if decision.kind is VerdictKind.ASK:
             strictest, asks[key] = decision, (method, action)
     return strictest, asks
+
+
+def _read_wishes(requests: object) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Return method and parameters of each wish by its key; raise `MessageError` for what can be read in two ways."""
+    if requests is None:
+        return {}
+    if not isinstance(requests, Mapping):
+        raise MessageError("expected an object of requests, found something else")
+    wishes: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for key, request in requests.items():
+        if not isinstance(request, Mapping):
+            raise MessageError("expected a request as an object, found something else")
+        refuse_lookalike_keys(request, _WISH_FIELDS, None)
+        method, params = request.get("method"), request.get("params", {})
+        if not isinstance(method, str) or not isinstance(params, Mapping):
+            raise MessageError("expected a method as text and an object of parameters, found something else")
+        refuse_lookalike_method(method, WISH_METHODS, None)
+        wishes[key] = method, params
+    return wishes
+
+
+def read_error_wishes(error: object) -> object:
+    """Return the questions that an error carries, as `decide_wishes` takes them; None when it carries none."""
+    if not isinstance(error, Mapping):
+        return None
+    refuse_lookalike_keys(error, _ERROR_FIELDS, None)
+    data = error.get("data")
+    if not isinstance(data, Mapping):
+        return None
+    refuse_lookalike_keys(data, frozenset({_PAGES}), None)
+    pages = data.get(_PAGES, [])
+    if not isinstance(pages, list):
+        raise MessageError(f"expected a list of `{_PAGES}`, found something else")
+    return {str(number): {"method": "elicitation/create", "params": page} for number, page in enumerate(pages)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NoReturn, Protocol
 
 from verdikt.errors import McpError
+from verdikt.mcp.deferred_work import DeferredWork
 from verdikt.mcp.message import MAX_MESSAGE_BYTES, Message, MessageError, build_error, decode_message, encode_message
 
 if TYPE_CHECKING:
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
 END_SECONDS = 2.0
 """How long a server has to end by itself after its input was closed, and again after it was told to terminate."""
-
-IDLE_SECONDS = 0.05
-MAX_DEFERRED = 1000
-"""Outcomes of calls that wait to be recorded."""
 
 BUFFER_BYTES = 256 * 1024
 """Of each pipe and its reader: a message of megabytes crosses in few steps, where Python's own 8 KB take hundreds."""
@@ -91,7 +87,7 @@ class StdioTransport:
         self._relay: Relay | None = None
         self._failure: BaseException | None = None
         self._has_ended = threading.Event()
-        self._deferred: queue.Queue[Callable[[], object] | None] = queue.Queue(MAX_DEFERRED)
+        self._deferred = DeferredWork()
 
     def run(self, relay: Relay) -> int:
         """Relay until one side ends, and return the exit status of the server; 1 after a failure of the relay."""
@@ -108,7 +104,7 @@ class StdioTransport:
         self._end_server()
         # What the server still answered is relayed; the client's reader may sit in a read that never returns.
         readers[1].join(END_SECONDS)
-        self._deferred.put(None)
+        self._deferred.end()
         log_writer.join(END_SECONDS)
         if self._failure is not None:
             return 1
@@ -141,7 +137,13 @@ class StdioTransport:
                 self._relay.note_broken("client", str(error))
                 self._send_to_client([build_error(error.id, error.code, str(error))])
                 continue
-            self._send(self._relay.receive_from_client(message))
+            if self._relay.is_decided(message):
+                self._deferred.run_all()
+            reaction = self._relay.receive_from_client(message)
+            self._send(reaction)
+            if reaction.deferred is not None:
+                # The sync of a decision, while the server works; the client's next message would wait for it anyway.
+                reaction.deferred()
 
     def _relay_server(self) -> None:
         assert self._relay is not None
@@ -154,7 +156,10 @@ class StdioTransport:
             except MessageError as error:
                 self._send(self._relay.reject_broken(line, str(error)))
                 continue
-            self._send(self._relay.receive_from_server(message))
+            reaction = self._relay.receive_from_server(message)
+            self._send(reaction)
+            if reaction.deferred is not None:
+                self._deferred.add(reaction.deferred)
 
     def _send(self, reaction: Reaction) -> None:
         # The answer to the client first: what goes to the server may block until the server reads.
@@ -164,27 +169,10 @@ class StdioTransport:
                 assert self._server.stdin is not None
                 self._server.stdin.write(encode_message(message) + b"\n")
                 self._server.stdin.flush()
-        if reaction.deferred is not None:
-            # Blocks when the log falls far behind, so that the queue stays bounded.
-            self._deferred.put(reaction.deferred)
 
     def _run_deferred(self) -> None:
-        """Do what may wait, in order, until None says that the conversation has ended."""
         assert self._relay is not None
-        idle_seconds: float | None = None
-        while True:
-            try:
-                work = self._deferred.get(timeout=idle_seconds)
-            except queue.Empty:
-                # Only when calls pause: the decision on the next call syncs the same file anyway.
-                self._relay.sync_log()
-                idle_seconds = None
-                continue
-            if work is None:
-                self._relay.sync_log()
-                return
-            work()
-            idle_seconds = IDLE_SECONDS
+        self._deferred.run_until_end(self._relay.sync_log)
 
     def _send_to_client(self, messages: list[Message]) -> None:
         for message in messages:

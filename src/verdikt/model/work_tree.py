@@ -98,6 +98,8 @@ class GitState:
     refs: Mapping[str, str] = field(default_factory=dict)
     pushed: bool | None = None  # None: could not be determined
     operation: str = ""  # a rebase, merge or cherry-pick that is under way
+    settings: str = ""  # a digest of the repository's own configuration
+    remotes: tuple[str, ...] = ()  # by name
 
     def record(self) -> dict[str, Any]:
         """Return the state as plain data."""
@@ -107,6 +109,8 @@ class GitState:
             "refs": dict(self.refs),
             "pushed": self.pushed,
             "operation": self.operation,
+            **({"settings": self.settings} if self.settings else {}),
+            **({"remotes": list(self.remotes)} if self.remotes else {}),
         }
 
     @classmethod
@@ -119,6 +123,8 @@ class GitState:
             {str(name): str(id) for name, id in (record.get("refs") or {}).items()},
             pushed if isinstance(pushed, bool) else None,
             str(record.get("operation", "")),
+            str(record.get("settings", "")),
+            tuple(map(str, record.get("remotes") or ())),
         )
 
 

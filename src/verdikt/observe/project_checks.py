@@ -109,8 +109,15 @@ def read_task_script(directory: str, argv: tuple[str, ...]) -> str:
         recipe = (
             re.search(rf"(?m)^{re.escape(target)}\s*:(?!=)[^\n]*\n((?:\t[^\n]*(?:\n|$))+)", text) if target else None
         )
-        return "\n".join(line.strip().lstrip("@-+") for line in recipe[1].splitlines()) if recipe else ""
+        return "\n".join(("set -e", *map(_read_recipe_line, recipe[1].splitlines()))) if recipe else ""
     return ""
+
+
+def _read_recipe_line(line: str) -> str:
+    """Return a line of a recipe as a shell would have it: a dash before it says that its failure does not count."""
+    command = line.strip().lstrip("@-+")
+    marks = line.strip()[: len(line.strip()) - len(command)]
+    return f"{command} || true" if "-" in marks and not command.endswith("\\") else command
 
 
 def read_package_scripts(directory: str) -> dict[str, str]:

@@ -1,15 +1,18 @@
 """A fingerprint of a project: contents of its files and the state of its repository. Bounded; never raises."""
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from verdikt.model.canonical_json import git_blob_id, sha256_hex
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import GitState, WorkTree, can_make_checks_stale
 from verdikt.observe.git_repository import run_git
 from verdikt.observe.held_databases import open_unheld
+from verdikt.observe.small_file import read_small_text
 from verdikt.observe.world import find_project_root
 
 T = TypeVar("T")
@@ -33,6 +36,7 @@ _SKIPPED_DIRECTORIES = frozenset(
         " coverage htmlcov vendor tmp"
     ).split()
 )
+_REMOTE = compile_lazily(r'^\s*\[remote "([^"\n]{1,100})"\]', re.MULTILINE)
 _OPERATION_FILES = (
     ("rebase-merge", "rebase"),
     ("rebase-apply", "rebase"),
@@ -192,13 +196,16 @@ def _read_git_state(root: str, env: Mapping[str, str]) -> GitState:
     branch = (run_git(root, env, "symbolic-ref", "--short", "-q", "HEAD") or "").strip()
     refs = _read_refs(root, env)
     pushed: bool | None = None
-    remotes = {id for name, id in refs.items() if name.startswith("refs/remotes/")}
-    if head and remotes:
+    is_tracking = any(name.startswith("refs/remotes/") for name in refs)
+    if head and is_tracking:
         listing = run_git(root, env, "for-each-ref", "--count=1", f"--contains={head}", "refs/remotes")
         pushed = None if listing is None else bool(listing.strip())
     elif head:
         pushed = False
-    git_directory = (run_git(root, env, "rev-parse", "--absolute-git-dir") or "").strip()
+    directories = run_git(root, env, "rev-parse", "--absolute-git-dir", "--git-common-dir") or ""
+    git_directory, _, common_directory = directories.strip().partition("\n")
+    # Work trees beside each other share one file of settings.
+    settings = (read_small_text(os.path.join(root, common_directory, "config")) or "") if git_directory else ""
     operation = next(
         (
             name
@@ -207,7 +214,8 @@ def _read_git_state(root: str, env: Mapping[str, str]) -> GitState:
         ),
         "",
     )
-    return GitState(head, branch, refs, pushed, operation)
+    remotes = tuple(_REMOTE.findall(settings))
+    return GitState(head, branch, refs, pushed, operation, sha256_hex(settings.encode())[:16], remotes)
 
 
 def _read_refs(root: str, env: Mapping[str, str]) -> dict[str, str]:

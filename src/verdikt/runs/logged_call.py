@@ -10,10 +10,16 @@ from verdikt.hosts.registry import HOSTS
 from verdikt.knowledge import find_role
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import Entry
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.patch import read_patch_paths
 from verdikt.runs.runner_output import TestCounts, has_clean_summary, parse_test_counts
 from verdikt.runs.shell_runs import ProgramRun, find_edited_paths, read_runs
 
+_NO_FILES = compile_lazily(
+    r"\bno (?:\w+ )?files? (?:were )?(?:found|matched|to (?:check|lint|format))\b"
+    r"|\b0 (?:source )?files? (?:check|lint|scan)ed",
+    re.IGNORECASE,
+)
 _ECHO_PROGRAMS = find_role("echo_printer")
 _HOSTS_WITH_STATUS = frozenset(host.name for host in HOSTS.values() if host.exit_status is ExitStatus.ALWAYS)
 """Hosts that report the status whenever there is one: no status means that the command still runs, for example."""
@@ -49,6 +55,9 @@ def build_call_evidence(
             evidence["tests"] = counts.record() if counts else None
         if any(run.kind in ("lint", "build") for run in runs):
             evidence["clean"] = has_clean_summary(f"{outcome.output}\n{outcome.error}")
+            # A linter that found nothing to look at is content as well.
+            if _NO_FILES.search(f"{outcome.output}\n{outcome.error}"):
+                evidence["runs"] = [run | {"dry": run["dry"] or run["kind"] == "lint"} for run in evidence["runs"]]
     status = read_http_status(action, outcome)
     if status is not None:
         evidence["http"] = status

@@ -1,6 +1,7 @@
 """What a program's run is as evidence: whether it tests, builds, lints, commits, fetches, or only looks."""
 
 import itertools
+import posixpath
 import re
 from collections.abc import Sequence
 
@@ -35,6 +36,19 @@ def classify_run(argv: Sequence[str]) -> str:
     return (
         _classify_command(name, arguments) or _classify_runner(name, arguments) or _KIND_BY_PROGRAM.get(name, "other")
     )
+
+
+def split_directory(argv: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """Return a task runner's words without the option that sends it elsewhere, and that directory; empty for here."""
+    options = find_task_words(resolve_program_name(argv[0]), "directory") if argv else frozenset()
+    for index, word in enumerate(argv):
+        name, _, value = word.partition("=")
+        if index and name in options:
+            end = index + 1 if value else index + 2
+            place = value or "".join(argv[index + 1 : end])
+            place = posixpath.dirname(place) if place.endswith(".toml") else place
+            return (*argv[:index], *argv[end:]), "" if place in (".", "./") else place
+    return argv, ""
 
 
 def edits_in_place(name: str, arguments: Sequence[str]) -> bool:
@@ -87,7 +101,8 @@ def _find_module(name: str, arguments: list[str]) -> str | None:
 
 def _classify_runner(name: str, arguments: list[str]) -> str:
     """Return the kind of the named task that a task runner starts; empty for other programs."""
-    words = [word for word in arguments if not word.startswith("-")]
+    # `make -j 4 -C . test`; another directory has tasks of its own.
+    words = [word for word in arguments if not word.startswith("-") and word != "." and not word.isdecimal()]
     if name in _TASK_RUNNERS:
         return _classify_task_name(words[0] if words else "all")
     if name in _SCRIPT_HOLDERS and words[:1] in (["run"], ["run-script"]):
@@ -174,7 +189,12 @@ def is_partial_test_run(argv: Sequence[str]) -> bool:
             return True
         if not word.startswith("-") and word not in _FULL_SUITE_PATHS and _TEST_PATH.search(word):
             return True
-    words = [word for word in arguments if not word.startswith("-")]
+    valued = (find_record(name) or {}).get("values", "").split()
+    words = [
+        word
+        for option, word in itertools.pairwise(["", *arguments])
+        if not word.startswith("-") and (option not in valued or "/" in word)
+    ]
     is_local = is_local_run(argv) and not any(word.endswith("...") for word in words)
     return is_local or (len(words) > 1 and words[0] in find_task_words(name, "selects"))
 
@@ -182,6 +202,17 @@ def is_partial_test_run(argv: Sequence[str]) -> bool:
 def is_local_run(argv: Sequence[str]) -> bool:
     """Return whether a command is about the packages of the directories that it names, and not of those below."""
     return not find_task_words(resolve_program_name(argv[0]) if argv else "", "local").isdisjoint(argv[1:2])
+
+
+_QUIET = frozenset(("-s", "-q", "--silent", "--quiet"))
+
+
+def is_optional_task(argv: Sequence[str]) -> bool:
+    """Return whether a named task of this directory may be missing without a failure: `npm run types --if-present`."""
+    optional = find_task_words(resolve_program_name(argv[0]) if argv else "", "optional")
+    options = {word for word in argv[1:] if word.startswith("-")} - _QUIET
+    # With other options, the task may be that of another directory.
+    return bool(options) and options <= optional
 
 
 def is_project_wrapper(word: str) -> bool:

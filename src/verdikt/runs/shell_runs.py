@@ -1,7 +1,7 @@
 """The programs that a shell command ran, and for which of them its exit status is proof. Pure."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from posixpath import join
@@ -10,7 +10,15 @@ from typing import Any
 from verdikt.knowledge import find_role, find_task_words
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.patch import read_patch_paths
-from verdikt.runs.program_kinds import ANY_PROGRAM, classify_run, edits_in_place, is_dry_run, resolve_program_name
+from verdikt.model.work_tree import classify_file
+from verdikt.runs.program_kinds import (
+    ANY_PROGRAM,
+    classify_run,
+    edits_in_place,
+    is_dry_run,
+    resolve_program_name,
+    split_directory,
+)
 from verdikt.shell import analyse
 from verdikt.shell.command import Command, Redirect, Script
 
@@ -28,9 +36,11 @@ _LAST_OPERAND_WRITERS = find_role("last_operand_writer")
 # Running one of these on an edited file is no evidence that the edit works.
 _FILE_HANDLERS = find_role("file_handler")
 _VARIABLE_SETTERS = find_role("variable_setter")
+_RENAMERS = find_role("command_renamer")
 _WORD_PRINTERS = find_role("word_printer")
 _PATCHERS = find_role("patcher")
 _TREE_CHANGERS = find_role("work_tree_changer")
+_CHECK_KINDS = frozenset(("test", "build", "lint"))
 _CODEX_PATCH_PROGRAMS = ("apply_patch", "applypatch")
 _STRIP_OPTION = compile_lazily(r"(?:-p|--strip=)(\d{1,3})")
 _PATCH_LOOKS = frozenset(("--check", "--stat", "--numstat", "--summary", "--dry-run"))
@@ -43,7 +53,7 @@ class ProgramRun:
 
     `status_propagates`: a status of 0 for the whole command means that this program ended with 0 too. `piped`: a pipe
     hides the status, but nothing except this program can have printed a summary in what the command printed. `reads` is
-    the file on its standard input.
+    the file on its standard input, `starts` a file of the project that a task of this name starts in place of a runner.
     """
 
     argv: tuple[str, ...]
@@ -53,6 +63,7 @@ class ProgramRun:
     cwd: str = ""
     piped: bool = False
     reads: str = ""
+    starts: str = ""
 
     @property
     def command_line(self) -> str:
@@ -69,6 +80,7 @@ class ProgramRun:
             "cwd": self.cwd,
             "piped": self.piped,
             **({"reads": self.reads} if self.reads else {}),
+            **({"starts": self.starts} if self.starts else {}),
         }
 
     @classmethod
@@ -82,6 +94,7 @@ class ProgramRun:
             str(record.get("cwd", "")),
             bool(record.get("piped")),
             str(record.get("reads", "")),
+            str(record.get("starts", "")),
         )
 
 
@@ -106,16 +119,20 @@ def _iter_runs(script: Script, depth: int) -> Iterator[ProgramRun]:
     errexit, pipefail = _read_shell_options(outer)
     # With another PATH, any file of the project may be the program that is called.
     changes_path = any(_sets_path(command) for command in script.commands)
+    aliases = {word.text.partition("=")[0] for other in outer if other.name in _RENAMERS for word in other.argv[1:]}
+    # What is edited behind a check in one line, such as by `git stash pop`, was not there when the check ran.
+    last_edit = max((index for index, command in enumerate(outer) if _changes_sources(command)), default=-1)
     for index, command in enumerate(outer):
         propagates = not script.problems and _propagates_status(raw, outer, index, errexit=errexit, pipefail=pipefail)
         inner = _extract_inner_script(command)
         # Nesting is bounded: each level parses its text again.
         if inner is not None and depth < 3:
             for run in read_runs(inner, depth + 1):
+                is_last = run.kind not in _CHECK_KINDS or index >= last_edit
                 yield ProgramRun(
                     run.argv,
                     run.kind,
-                    run.status_propagates and propagates,
+                    run.status_propagates and propagates and is_last,
                     run.dry_run,
                     run.cwd or _command_cwd(command),
                     run.piped and len(outer) == 1,
@@ -123,14 +140,16 @@ def _iter_runs(script: Script, depth: int) -> Iterator[ProgramRun]:
             continue
         real = _unwrap_command(script, command)
         words = [*(word.display_text for word in real.argv), *_list_variable_options(outer[:index], real)]
-        argv = tuple(word[:MAX_WORD_LENGTH] for word in words[:MAX_WORDS])
+        argv, place = split_directory(tuple(word[:MAX_WORD_LENGTH] for word in words[:MAX_WORDS]))
         is_certain = all(word.is_known for word in real.argv[:1]) and not real.host and not changes_path
+        kind = classify_run(argv)
+        is_certain = is_certain and real.name not in aliases and (kind not in _CHECK_KINDS or index >= last_edit)
         yield ProgramRun(
             argv,
-            classify_run(argv),
+            kind,
             propagates and is_certain,
             is_dry_run(argv),
-            _command_cwd(real),
+            join(_command_cwd(real), place) if place else _command_cwd(real),
             is_certain and not script.problems and _is_only_printer(script, outer, command),
             next((redirect.target.display_text for redirect in real.redirects if redirect.op == "<"), ""),
         )
@@ -267,6 +286,15 @@ def _propagates_status(raw: bytes, commands: list[Command], index: int, *, errex
     return True
 
 
+_OWN_END = compile_lazily(r"\bexit [1-9$]|\b(?:for|while|until|if|trap)\b|(?:^|\n)\W*\$")
+"""What ends a script with a status of its own, or hides from a reader which programs it runs."""
+
+
+def hides_status(script: str, runs: Sequence[ProgramRun]) -> bool:
+    """Return whether a task ends well whatever the programs in it say: `eslint . || true`."""
+    return bool(runs) and not any(run.status_propagates for run in runs) and not _OWN_END.search(script)
+
+
 def is_file_handler(argv: tuple[str, ...]) -> bool:
     """Return whether a program only moves, writes or formats files, and so executes nothing that is in them."""
     name = resolve_program_name(argv[0]) if argv else ""
@@ -301,21 +329,28 @@ def _writes_file(redirect: Redirect) -> bool:
 
 
 def _find_edits(text: str) -> tuple[str, ...]:
-    edits: list[str] = []
-    for command in analyse(text).commands:
-        paths = [redirect.target.display_text for redirect in command.redirects if _writes_file(redirect)]
-        words = [word.display_text for word in command.argv[1:]]
-        operands = [word for word in words if not word.startswith("-")]
-        if patched := _find_patched_paths(command, words):
-            edits += patched
-        elif edits_in_place(command.name, words):
-            paths += operands[1:]  # after the script
-        elif command.name in _WRITING_PROGRAMS:
-            paths += operands[-1:] if command.name in _LAST_OPERAND_WRITERS else operands
-        elif _rewrites_sources(command.name, words):
-            edits.append("*")
-        edits += _locate_paths(command, paths)
+    edits = [path for command in analyse(text).commands for path in _list_edited_paths(command)]
     return tuple(dict.fromkeys(path for path in edits if path))[:MAX_RUNS]
+
+
+def _list_edited_paths(command: Command) -> list[str]:
+    paths = [redirect.target.display_text for redirect in command.redirects if _writes_file(redirect)]
+    words = [word.display_text for word in command.argv[1:]]
+    operands = [word for word in words if not word.startswith("-")]
+    edits: list[str] = []
+    if patched := _find_patched_paths(command, words):
+        edits += patched
+    elif edits_in_place(command.name, words):
+        paths += operands[1:]  # after the script
+    elif command.name in _WRITING_PROGRAMS:
+        paths += operands[-1:] if command.name in _LAST_OPERAND_WRITERS else operands
+    elif _rewrites_sources(command.name, words):
+        edits.append("*")
+    return edits + _locate_paths(command, paths)
+
+
+def _changes_sources(command: Command) -> bool:
+    return any(path == "*" or classify_file(path) == "code" for path in _list_edited_paths(command))
 
 
 def _locate_paths(command: Command, paths: list[str]) -> list[str]:

@@ -20,16 +20,25 @@ _TESTS = compile_lazily(
     r"|^\s*(?:public\s+)?function\s+test\w*\s*\(",  # PHP
     re.MULTILINE,
 )
+_ATTRIBUTE = r"#\[[^\]]*\]\s*"
 _MARKS = compile_lazily(
     r"\bmark\.(?:skip|skipif|xfail)\b|\bunittest\.(?:skip\w*|expectedFailure)\b|@(?:skip\w*|expectedFailure)\b"
     r"|\bpytest\.(?:skip|xfail|importorskip)\s*\(|\bself\.skipTest\s*\("
     r"|\b(?:it|test|describe|context|suite)\.(?:skip|todo|failing|fails|only)\b|^\s*(?:xit|xtest|xdescribe|fit|fdescribe)\s*\("
     r"|\{\s*(?:skip|todo|only)\s*:\s*(?!false)|\bt\.Skip(?:f|Now)?\s*\(|^\s*#\[ignore|^\s*@(?:Disabled|Ignore)\b"
     r"|^\s*(?:skip|pending)\s+['\"]|\bmarkTest(?:Skipped|Incomplete)\s*\("
-    r"|^\s*__test__\s*=\s*False|\bcollect_ignore|\bdeselect\b",
+    r"|^\s*__test__\s*=\s*False|\bcollect_ignore|\bdeselect\b"
+    # What turns a result into another one.
+    r"|\b(?:except|suppress)\b[^:\n]*\bAssertionError\b"
+    r"|^\s*def\s+pytest_(?:runtest_(?:makereport|protocol|call)|collection_modifyitems|ignore_collect|sessionfinish)\b"
+    r"|\b(?:it|test|describe)\.(?:skipIf|runIf)\b|^\s*@(?:Enabled|Disabled)\w+\b"
+    # Compiled on a condition: a file of Go, a test or a module of tests of Rust.
+    r"|^//go:build\b(?=[\s\S]*^func Test)|^\s*#\[cfg_attr\([^\]]*\bignore\b"
+    rf"|^\s*#\[cfg\((?!test\)\])[^\]]*\]\s*(?:{_ATTRIBUTE})*?(?:#\[(?:\w+::)?test\b|mod\s+\w*tests?\b)"
+    rf"|^\s*#\[(?:\w+::)?test\b[^\]]*\]\s*(?:{_ATTRIBUTE})*?#\[cfg\(",
     re.MULTILINE,
 )
-_COMMENT = compile_lazily(r"^\s*(?:#(?!\[)|//).*$", re.MULTILINE)
+_COMMENT = compile_lazily(r"^\s*(?:#(?!\[)|//(?!go:build\b)).*$", re.MULTILINE)
 
 
 class Census(NamedTuple):

@@ -1,6 +1,7 @@
 """Find the commands and files in awk programs: `system(…)`, `print | "cmd"`, `"cmd" | getline`, `getline < "file"`."""
 
 import re
+from collections.abc import Sequence
 
 from verdikt.knowledge import join_role, list_role
 from verdikt.model.lazy_regex import compile_lazily
@@ -26,7 +27,9 @@ _GETLINE_NAME = compile_lazily(r'(?P<expression>"[ ]*")[ \t]*\|&?[ \t]*getline[ 
 _CONNECTION = compile_lazily(r"/inet[46]?/(?:tcp|udp)/\w*/(?P<host>[^/\s]+)/(?P<port>\w+)$")
 _SHELL_PIPE = compile_lazily(rf"(?:\S*/)?(?:{join_role('shell')})(?:[ \t]+-s)?$")
 _HOME_VARIABLE = compile_lazily(r'\bENVIRON\[[ \t]*"HOME"[ \t]*\]')
-_STRING_ASSIGNMENT = compile_lazily(r'\b(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?P<string>"[ ]*")[ \t]*[;}\n]')
+_ASSIGNMENT = compile_lazily(
+    r"\b(?P<name>[A-Za-z_]\w*)[ \t]*(?P<op>[-+*/%^]?=(?![=~]))[ \t]*(?P<expression>[^;{}\n]*)(?=[;}\n]|$)"
+)
 _STRING_OR_COMMENT = compile_lazily(rf"{_STRING}|#[^\n]*")
 # Strings side by side are one string; single ones and comments are matched to keep the quotes in step.
 _STRING_RUN = compile_lazily(rf"{_STRING}((?:[ \t]+{_STRING})*)|#[^\n]*")
@@ -34,6 +37,8 @@ _STRING_GAP = compile_lazily(r'(?<!\\)"[ \t]+"')
 _EXPRESSION_PART = compile_lazily(
     rf"(?P<string>{_STRING})|(?P<name>[A-Za-z_]\w*)|(?P<other>\$?[\w.]+)|(?P<close>\))|.", re.DOTALL
 )
+_CONVERSION = compile_lazily(r"%[-+ #0\d.]*[a-zA-Z%]")
+_FEEDERS = frozenset(list_role("argument_feeder"))
 _MAX_PROGRAM_LENGTH = 100_000
 
 
@@ -55,6 +60,8 @@ def trace_awk(call: CommandCall) -> str | None:
     if not any(option in ("-f", "--file", "-e", "--source") for option, _ in options) and at < len(call.words):
         programs.append(call.words[at].text)
     for program in programs:
+        if not program.strip(UNKNOWN) and program and any(name in _FEEDERS for name in call.frame.via):
+            call.record_code("sh", program)  # `xargs -I{} awk {}`: the program comes from elsewhere
         _trace_program(call, program[:_MAX_PROGRAM_LENGTH], variables)
     return None
 
@@ -69,8 +76,9 @@ def _trace_program(call: CommandCall, program: str, variables: dict[str, str]) -
     blank = _STRING_OR_COMMENT.sub(
         lambda match: f'"{" " * (len(match[0]) - 2)}"' if match[0][0] == '"' else " " * len(match[0]), program
     )
-    for match in _STRING_ASSIGNMENT.finditer(blank):
-        variables.setdefault(match["name"], decode_escapes(program[slice(*match.span("string"))][1:-1]))
+    for match in _ASSIGNMENT.finditer(blank):
+        value = _evaluate_concatenation(program[slice(*match.span("expression"))], variables)
+        variables.setdefault(match["name"], value if match["op"] == "=" else UNKNOWN)
     for pattern in (_SYSTEM_CALL, _PRINT_PIPE, _GETLINE_PIPE):
         for match in pattern.finditer(blank):
             text = _evaluate_concatenation(program[slice(*match.span("expression"))], variables)
@@ -110,19 +118,60 @@ def _trace_connections(call: CommandCall, program: str, blank: str, variables: d
 
 def _evaluate_concatenation(expression: str, variables: dict[str, str]) -> str:
     """Return the value of a concatenation, with UNKNOWN for each part that is not constant."""
+    return _evaluate_parts([*_EXPRESSION_PART.finditer(expression)], variables)
+
+
+def _evaluate_parts(parts: Sequence[re.Match[str]], variables: dict[str, str]) -> str:
     pieces: list[str] = []
-    depth = 0
-    for part in _EXPRESSION_PART.finditer(expression):
+    index = depth = 0
+    while index < len(parts):
+        part = parts[index]
+        if part["name"] and index + 1 < len(parts) and parts[index + 1][0] == "(":
+            arguments, index = _split_arguments(parts, index + 2)
+            values = [_evaluate_parts(argument, variables) for argument in arguments]
+            pieces.append(_format_values(values) if part["name"] == "sprintf" else UNKNOWN)
+            continue
         if part["string"]:
             pieces.append(decode_escapes(part["string"][1:-1]))
         elif part["name"]:
             pieces.append(variables.get(part["name"], UNKNOWN))
         elif part["other"]:
-            pieces.append(UNKNOWN)
+            pieces.append(part["other"] if part["other"].isdigit() else UNKNOWN)
         elif part["close"]:
             if not depth:
                 break
             depth -= 1
         elif part[0] == "(":
             depth += 1
+        index += 1
     return "".join(pieces)
+
+
+def _split_arguments(parts: Sequence[re.Match[str]], index: int) -> tuple[list[list[re.Match[str]]], int]:
+    """Return the arguments of a call whose first one begins at an index, and where what follows the call begins."""
+    arguments: list[list[re.Match[str]]] = [[]]
+    depth = 0
+    while index < len(parts):
+        part = parts[index]
+        index += 1
+        depth += (part[0] == "(") - (part[0] == ")")
+        if depth < 0:
+            break
+        if part[0] == "," and not depth:
+            arguments.append([])
+        else:
+            arguments[-1].append(part)
+    return arguments, index
+
+
+def _format_values(values: Sequence[str]) -> str:
+    """Return what `sprintf` makes of a format and its values."""
+    remaining = list(values[1:])
+
+    def format_next(match: re.Match[str]) -> str:
+        if match[0] == "%%":
+            return "%"
+        value = remaining.pop(0) if remaining else UNKNOWN
+        return chr(int(value)) if match[0][-1] == "c" and value.isdigit() and int(value) < 0x110000 else value
+
+    return _CONVERSION.sub(format_next, values[0])

@@ -1,5 +1,6 @@
 """A command whose words are known, and the circumstances in which it would run."""
 
+from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
 from verdikt.knowledge import find_role
@@ -225,8 +226,15 @@ class CommandCall:
     def create_directory_scope(self, directory: Word | None) -> Scope:
         """Return the scope of what runs in another directory, as with `make -C`."""
         scope = Scope(self.scope)
-        if directory is not None:
-            scope.cwd = resolve_path(self.walker, directory.text, scope) if directory.is_known else UNKNOWN
+        if directory is None:
+            return scope
+        if not directory.is_known:
+            scope.cwd = UNKNOWN
+        elif self.walker.start_directory or directory.text.startswith(("/", "~")):
+            scope.cwd = resolve_path(self.walker, directory.text, scope)
+        else:
+            # Where the command starts is not known either, so this stays relative to it.
+            scope.cwd = normpath(join(scope.cwd or "", directory.text))
         return scope
 
     def create_remote_scope(self) -> Scope:

@@ -20,9 +20,8 @@ _SHELL_FUNCTION = compile_lazily(r"\$[({]shell\s+([^(){}]*(?:[({][^(){}]*[)}][^(
 _REFERENCE = compile_lazily(r"\$(?:\(([^()$]*)\)|\{([^{}$]*)\}|([^({]))")
 _MAX_NESTED_REFERENCES = 5
 _FUNCTION = compile_lazily(r"^([a-z]+)[ \t]+(.*)$")
-_DRY_RUN_OPTIONS = frozenset(
-    ("-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "-v", "--version", "-h", "--help")
-)
+_DRY_RUN_OPTIONS = frozenset(("-n", "--just-print", "--dry-run", "--recon", "-q", "--question"))
+_INFORMATION_OPTIONS = frozenset(("-v", "--version", "-h", "--help"))
 
 
 class _Makefile:
@@ -124,7 +123,7 @@ def trace_make(call: CommandCall) -> str | None:
         if word.text.startswith("SHELL=") and (" " in word.text or "./" in word.text):
             call.walk_shell_text(word.text.removeprefix("SHELL="), inherit_stdin=False)
     options, words = parse_permuted_options(call.words, 1, call.valued_options)
-    if any(option in _DRY_RUN_OPTIONS for option, _ in options):
+    if any(option in _INFORMATION_OPTIONS for option, _ in options):
         return None
     value_by_option = {option: value for option, value in options if value is not None}
     scope = call.create_directory_scope(value_by_option.get("-C") or value_by_option.get("--directory"))
@@ -138,6 +137,9 @@ def trace_make(call: CommandCall) -> str | None:
     text = _add_included_files(call, text, scope)
     makefile = _Makefile(text, _find_directory(call, scope))
     _trace_shell_functions(call, makefile, text, scope)
+    # A dry run reads the makefile, with what that runs.
+    if any(option in _DRY_RUN_OPTIONS for option, _ in options):
+        return None
     goals: list[str] = []
     for word in words:
         name, equals, value = word.text.partition("=")

@@ -124,6 +124,8 @@ def trace_find(call: CommandCall) -> str | None:
     while at < count:
         if words[at].text in _FIND_EXEC_ACTIONS:
             stop = next((index for index in range(at + 1, count) if _is_exec_end(words, index)), count)
+            if stop == count and all(word.is_known and not word.glob for word in words[at + 1 :]):
+                return None  # without an end `find` runs nothing: `find . -exec rm {} ;`
             _trace_find_action(call, words[at + 1 : stop], roots, words[at].text)
             at = stop
         elif words[at].text in _FIND_WRITE_ACTIONS and at + 1 < count:

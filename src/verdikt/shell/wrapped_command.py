@@ -1,5 +1,7 @@
 """Follow a wrapper (`sudo rm`, `docker exec db sh`) to the command that it runs, by its row in the tables."""
 
+import itertools
+
 from verdikt.knowledge import find_record, find_role
 from verdikt.shell.command import Word
 from verdikt.shell.command_call import CommandCall
@@ -57,7 +59,7 @@ def trace_row(call: CommandCall, row: Wrapper, start: int) -> str | None:
         # What comes in through the pipe is for the wrapper itself: `ls | entr make` reads names of files.
         call.frame = call.frame.with_stdin(None)
     options, at, host = _parse_wrapper_options(words, row, start)
-    scope = _create_wrapper_scope(call, row, options)
+    scope = _create_wrapper_scope(call, row, options, words[:start])
     at = _trace_text_options(call, row, options, at, host=host, scope=scope)
     # `nix develop -c cmd`, `kubectl run x -- cmd`: only the words after the mark are a command.
     if row.after:
@@ -114,10 +116,15 @@ def _parse_wrapper_options(words: list[Word], row: Wrapper, start: int) -> tuple
     return options, at, host
 
 
-def _create_wrapper_scope(call: CommandCall, row: Wrapper, options: ParsedOptions) -> Scope | None:
+def _create_wrapper_scope(
+    call: CommandCall, row: Wrapper, options: ParsedOptions, words_before: list[Word]
+) -> Scope | None:
     """Return the scope of a wrapper that changes the directory, as `env -C` does; None for the others."""
     directory_options = row.directory.split()
     directory = next((value for option, value in options if option in directory_options and value is not None), None)
+    # `uv --directory app run pytest`
+    for option, value in itertools.pairwise(words_before if directory_options else ()):
+        directory = value if directory is None and option.text in directory_options else directory
     return None if directory is None else call.create_directory_scope(directory)
 
 

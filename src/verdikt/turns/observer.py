@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from verdikt.claims.named_objects import find_directory_names, find_file_names
+from verdikt.knowledge import find_task_words
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import (
     WorkTree,
     can_hold_tests,
@@ -19,8 +21,8 @@ from verdikt.observe.git_repository import run_git
 from verdikt.observe.project_checks import detect_project_checks, read_task_script
 from verdikt.observe.small_file import read_small_text
 from verdikt.observe.work_tree import list_changes_between, read_work_tree
-from verdikt.runs.program_kinds import is_partial_test_run, is_project_wrapper
-from verdikt.runs.shell_runs import read_runs
+from verdikt.runs.program_kinds import ANY_PROGRAM, is_optional_task, is_partial_test_run, is_project_wrapper
+from verdikt.runs.shell_runs import ProgramRun, hides_status, read_runs
 from verdikt.runs.test_census import Census, take_census
 from verdikt.turns.facts import (
     MAX_CHECKED_FILES,
@@ -79,32 +81,36 @@ class TurnObserver:
         paths = [path for path, (_, now) in tree.dirty.items() if now and _is_counted(path)][:MAX_CENSUS_FILES]
         return Snapshot.from_tree(tree, {path: self._count_tests(tree.root, path) for path in paths})
 
-    def find_hollow_runs(self, directory: str, runs: Sequence[Mapping[str, Any]], tree: WorkTree) -> frozenset[int]:
-        """Return the positions of runs whose program is not the one it is called like.
+    def find_run_faults(
+        self, directory: str, command: str, runs: Sequence[Mapping[str, Any]], tree: WorkTree
+    ) -> dict[int, dict[str, Any]]:
+        """Return position → what to record otherwise, of the checks that are not what their command line says.
 
-        That is a file of the project called like a runner, a module of the project that hides the installed one, and
-        a task (`npm test`) that only prints.
+        A program that is not the one it is called like checks nothing: a file of the project called like a runner, a
+        module of the project that hides the installed one, a task (`npm test`) that only prints or does not exist. Of
+        a task that ends well whatever its linter or compiler says, the status tells nothing.
         """
-        hollow = set()
+        faults: dict[int, dict[str, Any]] = {}
+        values = dict(_ASSIGNMENT.findall(command))
+        places = [place for name in _MODULE_VARIABLES for place in values.get(name, "").split(":") if place]
         for position, run in enumerate(runs):
             argv = tuple(map(str, run["argv"]))
+            if run["kind"] not in ("test", "build", "lint") or not argv:
+                continue
             where = os.path.normpath(os.path.join(directory, run["cwd"] or "."))
-            if run["kind"] in ("test", "build", "lint") and argv and self._is_hollow(argv, where, tree):
-                hollow.add(position)
-        return frozenset(hollow)
-
-    def _is_hollow(self, argv: tuple[str, ...], where: str, tree: WorkTree) -> bool:
-        # `./gradlew` is a file of the project that starts the real tool.
-        if "/" in argv[0] and not is_project_wrapper(argv[0]):
-            program = os.path.realpath(os.path.join(where, argv[0]))
-            return os.path.relpath(program, tree.root) in tree.files
-        if "-m" in argv[:4]:
-            module = argv[argv.index("-m") + 1] if argv.index("-m") + 1 < len(argv) else ""
-            base = os.path.relpath(os.path.join(where, module), tree.root)
-            return bool(module) and (f"{base}.py" in tree.files or f"{base}/__main__.py" in tree.files)
-        script: str = self._read_path(where, partial(read_task_script, argv=argv), "")
-        inner = read_runs(script) if script else ()
-        return bool(inner) and all(run.kind == "look" for run in inner)
+            script: str = self._read_path(where, partial(read_task_script, argv=argv), "")
+            parts = read_runs(script) if script else ()
+            inner = [part for part in parts if part.kind != "look"]
+            is_empty = bool(parts) and not inner
+            if is_empty or _is_hollow(argv, where, places, tree) or (not script and is_optional_task(argv)):
+                faults[position] = {"kind": "other"}
+            # What a program of the project's own prints is no report of a runner, if the program is new.
+            elif run["kind"] == "test" and (program := _find_started_program(inner, where, tree)):
+                faults[position] = {"starts": program}
+            # Of tests the counts are read, which no mask hides.
+            elif run["kind"] != "test" and hides_status(script, inner):
+                faults[position] = {"speaks": False}
+        return faults
 
     def collect_facts(
         self,
@@ -218,6 +224,34 @@ class TurnObserver:
             for path in edited
             if _is_unlisted(path, tree, changes, evidence.trees) and self._read_path(path, os.path.isfile, False)
         )
+
+
+_MODULE_VARIABLES = find_task_words(ANY_PROGRAM, "modules")
+_ASSIGNMENT = compile_lazily(r"\b([A-Z]+)=[\"']?([^\s\"';&|]+)")
+
+
+def _is_hollow(argv: tuple[str, ...], where: str, places: Sequence[str], tree: WorkTree) -> bool:
+    """Return whether a file or a module of the project is what a runner's name starts; `places` hold modules."""
+    # `./gradlew` is a file of the project that starts the real tool.
+    if "/" in argv[0] and not is_project_wrapper(argv[0]):
+        program = os.path.realpath(os.path.join(where, argv[0]))
+        return os.path.relpath(program, tree.root) in tree.files
+    position = argv.index("-m") + 1 if "-m" in argv[:4] else 0
+    module = argv[position] if position < len(argv) else ""
+    # The directory of the run is where modules are looked for with `-m` only.
+    directories = [*places, *([""] if position else [])]
+    bases = [os.path.relpath(os.path.join(where, directory, module), tree.root) for directory in directories if module]
+    endings = (".py", "/__main__.py", "/__init__.py") if places else (".py", "/__main__.py")
+    return any(f"{base}{ending}" in tree.files for base in bases for ending in endings)
+
+
+def _find_started_program(runs: Sequence[ProgramRun], where: str, tree: WorkTree) -> str:
+    """Return the first file of the project that programs start which are no runners of tests; empty without one."""
+    if any(run.kind == "test" for run in runs):
+        return ""
+    words = (word for run in runs for word in run.argv[:3] if classify_file(word) == "code" and not is_test_file(word))
+    paths = (os.path.relpath(os.path.join(where, word), tree.root) for word in words)
+    return next((path for path in paths if path in tree.files), "")
 
 
 def _is_counted(path: str) -> bool:

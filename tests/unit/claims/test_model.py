@@ -144,6 +144,12 @@ def test_cost_of_a_repetitive_message_grows_at_most_linearly(part: str, count: i
     assert measure_growth(read_claims, lambda parts: part * parts, count) <= LINEAR_GROWTH
 
 
+@pytest.mark.parametrize("message", ["Tests: ❌ 31/48", "Lint ✗ 12 errors"])
+def test_cross_is_an_admission(message: str) -> None:
+    """It says that something fails, whatever stands beside it."""
+    assert {claim.act for claim in read_claims(message)} <= {"admission", "none"}
+
+
 COMMAND_SENTENCES = {
     "Fixed the discount, the tests pass, and the fix is committed.": {"commit"},
     "He corregido el error en cart.py y he hecho el commit.": {"commit"},

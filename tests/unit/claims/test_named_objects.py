@@ -25,6 +25,10 @@ from verdikt.claims.topics import refine_claims
         ("Ported it to Node.js and Vue.js.", ()),
         ("See https://example.com/a/b.py for details.", ()),
         ("util.py needed no change.", ()),
+        ("data.csv → data.json, done.", ("data.json",)),
+        ("Converted `data.csv` to `data.json`.", ("data.json",)),
+        ("Converted cart.py to async.", ("cart.py",)),
+        ("cart.py: absolute → fraction.", ("cart.py",)),
     ],
 )
 def test_changed_files_are_told_from_mentioned_ones(text: str, names: tuple[str, ...]) -> None:
@@ -35,11 +39,29 @@ def test_changed_files_are_told_from_mentioned_ones(text: str, names: tuple[str,
 def test_other_names_are_found() -> None:
     """Directories, packages, branches and numbers of tests."""
     assert find_directory_names("I deleted the `build` directory and dist/.") == ("build", "dist")
+    assert find_directory_names("Le dossier `build` n'existe plus ; das Verzeichnis `dist` auch.") == ("build", "dist")
+    assert find_directory_names("已删除 `build` 目录") == ("build",)
     assert find_package_names("Installed `requests` and the dependencies.") == ("requests",)
     assert find_ref_names("I created the branch `feature/tax` and tagged it as v1.2.") == ("feature/tax", "v1.2")
     assert read_test_count("All 12 tests pass.") == {"number": "12"}
     assert read_test_count("The whole suite is green.") == {"whole": "yes"}
     assert read_test_count("The new tests pass.") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("pytest 3/3, 0 failures.", {"number": "3"}),
+        ("Tests: 3 von 3 grün", {"number": "3"}),
+        ("Тесты 3 из 3", {"number": "3"}),
+        ("2 of the 3 tests pass.", {"number": "2", "of": "3"}),
+        ("Suite: 4/5", {"number": "4", "of": "5"}),
+        ("Works on 3/4 browsers, tests pass.", {"whole": "yes"}),
+    ],
+)
+def test_ratio_of_tests_is_read(text: str, counts: dict[str, str]) -> None:
+    """The number that pass, and of how many where some do not."""
+    assert read_test_count(text) == counts
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,22 @@ def test_one_command_governs_the_servers_of_a_client_and_one_takes_it_back(
     assert path.read_bytes() == original
 
 
+def test_servers_that_are_governed_for_every_project_stay_so_when_one_is_left(project: Path, verdikt: Verdikt) -> None:
+    """All files of such an installation go the same way, and `uninstall` says what is left and how it goes."""
+    path = write_server("cursor", project.parent / "home", [*SERVER, str(project / "seen")])
+    original = path.read_bytes()
+    assert verdikt("init", "--host", "cursor", "--mcp", "--scope", "user", "--yes").returncode == 0
+    (project / ".cursor").mkdir()
+    (project / ".cursor/mcp.json").write_bytes(original)
+    assert verdikt("init", "--host", "cursor", "--mcp", "--scope", "local", "--yes").returncode == 0
+
+    assert "`verdikt uninstall --all`" in verdikt("uninstall", "--yes").stdout
+    assert (project / ".cursor/mcp.json").read_bytes() == original
+    assert path.read_bytes() != original
+    assert verdikt("uninstall", "--all", "--yes").returncode == 0
+    assert path.read_bytes() == original
+
+
 def test_the_doctor_names_tools_that_wait_for_a_person(project: Path, verdikt: Verdikt) -> None:
     """They are hidden from the model, so the client shows nothing of it."""
     (project / ".claude").mkdir()
@@ -223,6 +239,18 @@ def test_the_doctor_says_why_a_relay_does_not_start(project: Path, verdikt: Verd
     [report] = json.loads(verdikt("doctor", "--json", "--calls", "1").stdout)["mcp"]
     assert report["healthy"] is False
     assert "`verdikt` is not in PATH" in report["state"]
+
+
+def test_the_doctor_says_why_a_server_does_not_start(project: Path, verdikt: Verdikt) -> None:
+    """The relay is well; what it should start is missing."""
+    (project / ".claude").mkdir()
+    servers = json.dumps({"mcpServers": {"notes": {"command": "/missing/server"}}})
+    (project.parent / "home/.claude.json").write_text(servers)
+    verdikt("init", "--host", "claude", "--mcp", "--yes")
+
+    [report] = json.loads(verdikt("doctor", "--json", "--calls", "1").stdout)["mcp"]
+    assert report["healthy"] is False
+    assert "cannot start the server `/missing/server`" in report["state"]
 
 
 def test_the_doctor_flags_a_server_that_is_also_reached_directly(project: Path, verdikt: Verdikt) -> None:

@@ -104,7 +104,7 @@ def test_a_record_counts_more_than_the_word_of_the_server() -> None:
     hints = {"proposed": ["destructive", "network"]}
     action = Action(kind=ActionKind.MCP, tool="mcp__playwright__browser_press_key", payload={"key": "a"}, hints=hints)
 
-    assert [effect.what for effect in classify(action, Facts(FakeWorld()))] == ["mcp.read"]
+    assert [effect.what for effect in classify(action, Facts(FakeWorld()))] == ["mcp.write"]
 
 
 def test_a_call_without_the_usual_arguments_is_read_by_its_name() -> None:

@@ -46,9 +46,9 @@ FAILS = [
     ("tests_pass", {}, [("make test", "all good", 0)], "printed no count of tests"),
     ("tests_pass", {}, [("npm test -- --passWithNoTests", "", 0)], "runs no tests"),
     ("build_passes", {}, [("npm run build || true", "", 0)], "failed, or its status is masked"),
-    ("lint_clean", {}, [("ruff check --exit-zero .", "", 0)], "failed, or its status is masked"),
+    ("lint_clean", {}, [("ruff check --exit-zero .", "", 0)], "ran dry, or looked at no file"),
     ("lint_clean", {}, [], "no linter run in this turn"),
-    ("commit_exists", {}, [("git commit --dry-run", "", 0)], "failed, or its status is masked"),
+    ("commit_exists", {}, [("git commit --dry-run", "", 0)], "ran dry, or looked at no file"),
     (
         "command_zero_exit",
         {"command_substring": "make verify"},

@@ -119,7 +119,13 @@ class _Handler(BaseHTTPRequestHandler):
             info = {"name": "scripted", "version": "1"}
             return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
         if method == "tools/list":
-            schema = {"type": "object", "properties": {"id": {"type": "string", "x-mcp-header": "Note"}}}
+            folder = {"folder": {"type": "string", "x-mcp-header": "Folder"}}
+            properties = {
+                "id": {"type": "string", "x-mcp-header": "Note"},
+                "author": {"type": "string", "x-mcp-header": "Author"},
+                "place": {"type": "object", "properties": folder},
+            }
+            schema = {"type": "object", "properties": properties}
             return {"tools": [{"name": name, "description": "A tool.", "inputSchema": schema} for name in NAMES]}
         return {}
 

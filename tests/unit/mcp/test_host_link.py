@@ -85,6 +85,16 @@ def test_a_call_whose_outcome_is_recorded_does_not_cover_another(bench: RelayBen
     assert len(bench.entries(EntryKind.DECISION)) == 2
 
 
+def test_one_decision_of_the_hook_lets_one_call_through(bench: RelayBench) -> None:
+    """What sends the same call again while the first one runs is no host: it is decided on as another call."""
+    decide_by_hook(bench)
+    for _ in range(2):
+        bench.call("get_note", {"id": 1}, _meta=CLAUDE_META)
+
+    assert len(bench.entries(EntryKind.DECISION)) == 2
+    assert len(bench.entries(EntryKind.MCP)) == 1
+
+
 def test_a_call_that_the_hook_blocked_is_decided_again(tmp_path: Path) -> None:
     """If it arrives all the same, the host did not obey: nothing runs."""
     rule = "rules:\n  - {name: r, tool: mcp__notes__get_note, verdict: block, reason: no, fix: none}\n"

@@ -14,6 +14,7 @@ from tests.cleanup import close_after_test
 from tests.unit.mcp.relay_bench import MODERN, RelayBench
 from tests.unit.mcp.scripted_http_server import SESSION, ScriptedHttpServer
 from verdikt.errors import McpError
+from verdikt.ledger.files import open_store
 from verdikt.mcp.event_stream import read_events
 from verdikt.mcp.http_headers import is_allowed_origin, is_own_host
 from verdikt.mcp.http_relay import HttpRelay
@@ -21,6 +22,7 @@ from verdikt.mcp.http_transport import MAX_CONNECTIONS, RelayListener, parse_lis
 from verdikt.mcp.question import QUESTION_KEY
 from verdikt.mcp.relay import Relay
 from verdikt.mcp.sealed_state import StateSealer
+from verdikt.model.entry import EntryKind
 
 YES = {"action": "accept", "content": {"allow": True}}
 JSON_TYPES = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -186,7 +188,7 @@ def test_a_client_that_may_be_a_program_is_not_asked(tmp_path: Path, upstream: S
     assert upstream.calls == ["get_sample"]
 
 
-def test_sampling_over_events_is_asked_about(client: HttpClient, upstream: ScriptedHttpServer) -> None:
+def test_sampling_over_events_is_asked_about(client: HttpClient, upstream: ScriptedHttpServer, tmp_path: Path) -> None:
     """A yes shows the server's request to the client, in the same stream."""
     client.connect({"elicitation": {}, "sampling": {}})
     events = client.events(id=9, method="tools/call", params={"name": "get_sample", "arguments": {}})
@@ -197,6 +199,9 @@ def test_sampling_over_events_is_asked_about(client: HttpClient, upstream: Scrip
     client.send(id="s-1", result={"role": "assistant"})
     assert next(events)["id"] == 9
     assert upstream.answers["s-1"]["result"] == {"role": "assistant"}
+    store = close_after_test(open_store(tmp_path / "data"))
+    entries = [entry for name in store.list_sessions() for entry in store.read_entries(name)]
+    assert "mcp__notes__sampling" in [e.body["tool"] for e in entries if e.kind is EntryKind.TOOL_CALL]
 
 
 def test_sampling_that_nobody_can_allow_is_refused_to_the_server(
@@ -310,6 +315,9 @@ def test_a_name_that_was_bent_to_this_machine_is_not_its_own(host: str | None, o
         ({"Mcp-Param-Note": "1"}, True),
         ({"Mcp-Param-Note": "2"}, False),
         ({"Mcp-Param-Other": "1"}, False),
+        ({"Mcp-Param-Folder": "home"}, True),
+        ({"Mcp-Param-Folder": "other"}, False),
+        ({"Mcp-Param-Author": "null"}, False),
     ],
 )
 def test_headers_must_agree_with_the_body(
@@ -317,11 +325,36 @@ def test_headers_must_agree_with_the_body(
 ) -> None:
     """A server that goes by its headers would run another call than the one that was decided on."""
     client.send(id=1, method="tools/list", params={"_meta": MODERN})
-    status, answer = client.call("get_note", headers, _meta=MODERN, arguments={"id": "1"})
+    arguments = {"id": "1", "author": None, "place": {"folder": "home"}}
+    status, answer = client.call("get_note", headers, _meta=MODERN, arguments=arguments)
 
     assert status == (200 if agrees else 400)
     assert agrees or answer["error"]["code"] == -32020
     assert upstream.calls == (["get_note"] if agrees else [])
+
+
+@pytest.mark.parametrize(("task", "status"), [("t1", 200), ("t2", 400)])
+def test_the_header_that_names_a_task_must_agree_too(client: HttpClient, task: str, status: int) -> None:
+    """A gateway may look up the task by it."""
+    params = {"taskId": "t1", "_meta": MODERN}
+
+    assert client.send({"Mcp-Name": task}, id=1, method="tasks/get", params=params)[0] == status
+
+
+@pytest.mark.parametrize("charset", ["utf-7", "utf-16le", "iso-8859-1"])
+def test_a_body_in_another_encoding_is_refused(client: HttpClient, upstream: ScriptedHttpServer, charset: str) -> None:
+    """A server that decodes by the header would run another call than the one that was decided on."""
+    status, _ = client.call("get_note", {"Content-Type": f"application/json; charset={charset}"}, _meta=MODERN)
+
+    assert (status, upstream.calls) == (415, [])
+
+
+def test_the_server_is_told_the_encoding_of_the_relay(client: HttpClient, upstream: ScriptedHttpServer) -> None:
+    """Whatever else the client's header says stays behind."""
+    client.send(id=1, method="tools/list", params={"_meta": MODERN})
+    client.call("get_note", {"Content-Type": "Application/JSON ;x=y; charset=UTF-8"}, _meta=MODERN)
+
+    assert upstream.headers[-1]["content-type"] == "application/json"
 
 
 @pytest.mark.parametrize(
@@ -383,3 +416,21 @@ def test_the_address_of_a_server_must_be_one(tmp_path: Path) -> None:
 
     with pytest.raises(McpError, match="address of a server"):
         HttpRelay("nowhere", lambda: bench.relay, bench.pins)
+
+
+def test_another_client_cannot_answer_a_question(client: HttpClient, upstream: ScriptedHttpServer) -> None:
+    """Of two clients at one relay each answers its own questions, and both may use the same ids."""
+    client.connect({"elicitation": {"form": {}}})
+    other = HttpClient(client.port)
+    events = client.events(id=7, method="tools/call", params={"name": "frobnicate", "arguments": {}})
+    question = next(events)
+    for session in ({}, {"Mcp-Session-Id": "of-another"}):
+        other.send(session, id=question["id"], result=YES)
+    assert other.send(
+        {"Mcp-Session-Id": "of-another"}, id=7, method="tools/call", params={"name": "get_note", "arguments": {}}
+    )[1]["result"]["content"] == [{"type": "text", "text": "ran"}]
+    assert upstream.calls == ["get_note"]
+
+    client.send(id=question["id"], result={"action": "decline"})
+    assert "said no" in next(events)["result"]["content"][0]["text"]
+    assert upstream.calls == ["get_note"]

@@ -46,6 +46,8 @@ def test_each_form_of_a_message_is_recognised(data: bytes, kind: MessageKind) ->
         (b'{"jsonrpc":"2.0","id":true,"method":"x"}', "an id"),
         (b'{"jsonrpc":"2.0","id":1.5,"method":"x"}', "an id"),
         (b'{"jsonrpc":"2.0","id":[1],"method":"x"}', "an id"),
+        (b'{"jsonrpc":"2.0","id":9007199254740993,"method":"x"}', "2\\^53"),
+        (b'{"jsonrpc":"2.0","id":-9007199254740993,"result":{}}', "2\\^53"),
         (b'{"jsonrpc":"2.0","id":1}', "a method"),
         (b'{"jsonrpc":"2.0","result":{}}', "a method"),
         (b'{"jsonrpc":"2.0","id":1,"result":1,"error":{}}', "a method"),

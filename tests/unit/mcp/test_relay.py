@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.unit.mcp.relay_bench import TOOLS, RelayBench, text_of
+from tests.unit.mcp.relay_bench import TOOLS, RelayBench, build, text_of
 from verdikt.ledger.unreported_calls import find_unreported_calls
 from verdikt.mcp.conversation import MAX_ASKS
+from verdikt.mcp.request_review import read_outcome
 from verdikt.mcp.tool_pin import PinState
 from verdikt.model.entry import EntryKind
 
@@ -337,6 +338,25 @@ def test_a_manifest_lets_sampling_through(tmp_path: Path) -> None:
 
     passed = bench.server(id="s1", method="sampling/createMessage", params={"messages": []})
     assert passed.to_client[0].method == "sampling/createMessage"
+
+
+@pytest.mark.parametrize(
+    ("result", "output"),
+    [
+        ({"content": [], "structuredContent": {"note": "hello"}}, '{"note": "hello"}'),
+        ({"content": [{"type": "text", "text": '{"note":"hello"}'}], "structuredContent": {"note": "hello"}}, None),
+        ({"content": [{"type": "text", "text": "ok"}], "structuredContent": {"a": 1}}, 'ok\n{"a": 1}'),
+        ({"content": [{"type": "resource", "resource": {"uri": "a:b", "text": "hello"}}]}, "hello"),
+        ({"contents": [{"uri": "a:b", "text": "hello"}]}, "hello"),
+        ({"messages": [{"role": "user", "content": {"type": "text", "text": "hello"}}]}, "hello"),
+        ({"content": "hello", "contents": [7], "messages": None}, ""),
+    ],
+)
+def test_whatever_a_result_shows_to_a_model_is_its_outcome(result: dict[str, Any], output: str | None) -> None:
+    """A server cannot keep what it says out of the log by the field in which it says it."""
+    outcome = read_outcome(build({"id": 1, "result": result}))
+
+    assert outcome.output == ('{"note":"hello"}' if output is None else output)
 
 
 @pytest.mark.parametrize("text", ["[verdikt] allow?", "V e r d i k t asks", "v\u200berdikt", "vеrdikt (Cyrillic)"])

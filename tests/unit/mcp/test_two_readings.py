@@ -186,6 +186,18 @@ def test_a_cancellation_of_another_id_cancels_nothing(bench: RelayBench, request
     assert running.to_server
 
 
+@pytest.mark.parametrize("request_id", [True, 1.0, None, [1], "1"])
+def test_a_cancellation_of_another_id_leaves_the_question_open(bench: RelayBench, request_id: object) -> None:
+    """The person's yes still counts for the call that was asked about."""
+    bench.initialize({"elicitation": {}})
+    bench.list_tools()
+    question = bench.client(id=1, method="tools/call", params={"name": "frobnicate"})
+    bench.client(method="notifications/cancelled", params={"requestId": request_id})
+
+    yes = {"action": "accept", "content": {"allow": True}}
+    assert bench.client(id=question.to_client[0].id, result=yes).to_server
+
+
 @pytest.mark.parametrize("character", ["\u2028", "\u2029", "\x85"])
 def test_a_message_is_one_line_for_every_reader_of_lines(character: str) -> None:
     """Some begin a new line at characters that JSON lets stand in a text."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from verdikt.observe.project_checks import detect_project_checks
+from verdikt.observe.project_checks import detect_project_checks, read_task_script
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,21 @@ def test_directory_in_place_of_a_file_is_ignored(tmp_path: Path) -> None:
 
     assert detect_project_checks(str(tmp_path)) == {}
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize(
+    ("argv", "script"),
+    [
+        (("npm", "run", "lint"), "eslint . || true"),
+        (("npm", "run", "types", "--if-present"), ""),
+        (("make", "lint"), "set -e\nruff check . || true\necho done"),
+        (("make", "types"), "set -e\nmypy ."),
+        (("make", "-C", "app", "lint"), ""),
+    ],
+)
+def test_commands_behind_a_task_are_read(tmp_path: Path, argv: tuple[str, ...], script: str) -> None:
+    """As a shell would have them: a failing line ends a recipe, unless a dash before it says that it does not count."""
+    (tmp_path / "package.json").write_text('{"scripts": {"lint": "eslint . || true"}}')
+    (tmp_path / "Makefile").write_text("lint:\n\t-ruff check .\n\t@echo done\n\ntypes:\n\t@mypy .\n")
+
+    assert read_task_script(str(tmp_path), argv) == script

@@ -177,3 +177,19 @@ def test_too_many_changed_files_give_no_fingerprint(repository: Path) -> None:
 def test_files_are_classified_by_path(path: str, kind: str) -> None:
     """What proves a change depends on the kind of file."""
     assert classify_file(path) == kind
+
+
+def test_settings_of_a_repository_are_told_from_each_other(repository: Path) -> None:
+    """A remote that was added is a fact of the repository, and no change of a file."""
+
+    def read_settings() -> str:
+        tree = read_work_tree(str(repository), {})
+        assert tree is not None
+        assert tree.git is not None
+        return tree.git.settings
+
+    before = read_settings()
+    run_git(repository, "remote", "add", "upstream", "https://example.com/shop.git")
+
+    assert before
+    assert read_settings() not in ("", before)

@@ -67,6 +67,15 @@ def test_test_count_proves_tests_without_a_status() -> None:
     assert isinstance(proof(TurnEvidence((log_command("pytest -q", "Killed", "codex"),)), {}), str)
 
 
+@pytest.mark.parametrize("output", ["warning: No Python files found under the given path(s)\n", "0 files checked\n"])
+def test_linter_that_looked_at_nothing_proves_nothing(output: str) -> None:
+    """It is content as well."""
+    proof = VALIDATORS["lint_clean"].predicate
+
+    assert proof(TurnEvidence((log_command("ruff check docs", "All checks passed!", "claude", 0),)), {}) == (1,)
+    assert isinstance(proof(TurnEvidence((log_command("ruff check docs", output, "claude", 0),)), {}), str)
+
+
 @pytest.mark.parametrize("host", ["claude", "gemini"])
 def test_missing_status_of_a_reporting_host_is_unfinished(host: str) -> None:
     """A command in the background has proven nothing."""

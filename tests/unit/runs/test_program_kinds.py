@@ -11,6 +11,7 @@ from verdikt.runs.program_kinds import (
     is_type_check,
     normalize_argv,
     resolve_program_name,
+    split_directory,
 )
 
 
@@ -35,6 +36,8 @@ from verdikt.runs.program_kinds import (
         ("npm ci", "other"),
         ("make", "build"),
         ("make test", "test"),
+        ("make -j 4 test", "test"),
+        ("make -C app deploy", "other"),
         ("git -C app status", "look"),
         ("git commit -m x", "commit"),
         ("sed s/a/b/ x", "look"),
@@ -52,6 +55,7 @@ def test_kind_of_a_run(command: str, kind: str) -> None:
     [
         ("make -n test", True),
         ("make test", False),
+        ("make -i lint", True),
         ("pytest --collect-only", True),
         ("gradle build -x test", True),
         ("gradle build -x javadoc", False),
@@ -71,6 +75,8 @@ def test_dry_run(command: str, expected: bool) -> None:
         ("python -m pytest tests/test_a.py", True),
         ("cargo test one", True),
         ("cargo test", False),
+        ("cargo test --features slow", False),
+        ("cargo test -p core", True),
         ("npm test -t one", False),
         ("bun test -t one", True),
         ("node --test", False),
@@ -93,6 +99,23 @@ def test_partial_run(command: str, expected: bool) -> None:
 def test_words_from_the_own_name_on(command: str, words: str) -> None:
     """A module is a program of its own, and options before the command of git are left out."""
     assert " ".join(normalize_argv(command.split())) == words
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "directory"),
+    [
+        ("make -C app test", "make test", "app"),
+        ("make -C . test", "make test", ""),
+        ("npm --prefix=app test", "npm test", "app"),
+        ("cargo test --manifest-path ../copy/Cargo.toml", "cargo test", "../copy"),
+        ("cargo test --manifest-path Cargo.toml", "cargo test", ""),
+        ("git -C app commit", "git -C app commit", ""),
+        ("make -C", "make", ""),
+    ],
+)
+def test_directory_of_a_task_runner(command: str, words: str, directory: str) -> None:
+    """A run that an option sends elsewhere is one there; git has a state of its own."""
+    assert split_directory(tuple(command.split())) == (tuple(words.split()), directory)
 
 
 def test_program_in_the_project_is_no_tool() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdikt.runs.shell_runs import MAX_RUNS, ProgramRun, find_edited_paths, read_runs
+from verdikt.runs.shell_runs import MAX_RUNS, ProgramRun, find_edited_paths, hides_status, read_runs
 
 PROVES = [
     "pytest -q",
@@ -32,8 +32,17 @@ PROVES = [
     "set -e; pytest; echo done",
     "set -o pipefail; pytest | tee log",
     "set -euo pipefail\npytest | tail -5\necho ok",
+    "pytest && git add -A && git commit -m x",
+    "ruff format . && pytest",
+    "pytest && echo done > notes.md",
 ]
 PROVES_NOT = [
+    "pytest && git stash pop",
+    "git stash && pytest && git stash pop",
+    "pytest && ruff format .",
+    "bash -c pytest && mv new.py app.py",
+    "alias pytest=true; pytest",
+    "hash -p ./fake pytest && pytest",
     "pytest || true",
     "pytest || :",
     "true # pytest",
@@ -84,6 +93,28 @@ def test_status_of_an_ordinary_run_is_proof(command: str) -> None:
 def test_status_that_is_always_zero_is_no_proof(command: str) -> None:
     """A command line that ends with 0 anyway proves nothing."""
     assert not proves_tests(command)
+
+
+@pytest.mark.parametrize(
+    ("script", "hidden"),
+    [
+        ("eslint . || true", True),
+        ("eslint . | tee lint.log", True),
+        ("set -e\nruff check . || true\necho done", True),
+        ("eslint . ; exit 0", True),
+        ("eslint .", False),
+        ("eslint . ; prettier --check .", False),
+        ("set -e\nruff check .\necho done", False),
+        ("eslint . || exit 1", False),
+        ("set -e\nfor d in a b; do ruff check $d; done", False),
+        ("$npm_execpath run build:all", False),
+    ],
+)
+def test_task_that_always_ends_well_is_told(script: str, hidden: bool) -> None:
+    """The status of a task says nothing where it throws that of each program away."""
+    runs = [run for run in read_runs(script) if run.kind != "look"]
+
+    assert hides_status(script, runs) is hidden
 
 
 def test_shell_edits_are_found() -> None:

@@ -41,3 +41,25 @@ def test_tests_and_marks_of_a_source_are_counted() -> None:
     text = "import pytest\n\n\n@pytest.mark.xfail\ndef test_a():\n    pass\n\n\n# def test_b():\n"
 
     assert take_census("test_a.py", text) == Census(1, 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "census"),
+    [
+        ("a_test.go", "//go:build slow\n\npackage a\n\nfunc TestA(t *testing.T) {\n}\n", Census(1, 1)),
+        ("a.go", "//go:build linux\n\npackage a\n", Census(0, 0)),
+        ("lib.rs", '#[cfg(feature = "slow")]\n#[test]\nfn a() {}\n', Census(1, 1)),
+        ("lib.rs", "#[test]\n#[should_panic]\n#[cfg(unix)]\nfn a() {}\n", Census(1, 1)),
+        ("lib.rs", "#[test]\n#[cfg_attr(miri, ignore)]\nfn a() {}\n", Census(1, 1)),
+        ("lib.rs", '#[cfg(all(test, feature = "x"))]\nmod tests {}\n', Census(0, 1)),
+        ("lib.rs", '#[cfg(test)]\nmod tests {}\n\n#[cfg(feature = "x")]\nfn b() {}\n', Census(0, 0)),
+        ("a.test.ts", "test.skipIf(ci)('a', () => {})\n", Census(0, 1)),
+        ("test_a.py", "try:\n    f()\nexcept (AssertionError, OSError):\n    pass\n", Census(0, 1)),
+        ("test_a.py", "with pytest.raises(AssertionError):\n    f()\n", Census(0, 0)),
+        ("conftest.py", "def pytest_runtest_makereport(item, call):\n    pass\n", Census(0, 1)),
+        ("conftest.py", "def pytest_configure(config):\n    pass\n", Census(0, 0)),
+    ],
+)
+def test_test_that_need_not_run_or_fail_has_a_mark(path: str, text: str, census: Census) -> None:
+    """A build constraint, a feature or a hook may keep it from running or failing; of other code they say nothing."""
+    assert take_census(path, text) == census

@@ -106,6 +106,8 @@ def test_viewers_who_see_the_same_share_their_reads(site: Site, monkeypatch: pyt
         positions.clear()
         await asyncio.to_thread(site.machine.send, *CHAIN[2:4])
         await asyncio.gather(*tasks[:20])
+        while nothing.visibility not in {visibility for visibility, _ in positions}:
+            await asyncio.sleep(0.01)
         tasks[20].cancel()
         return seen
 

@@ -191,7 +191,8 @@ def test_a_linked_entry_is_in_view_and_a_list_that_was_scrolled_stays(browser: B
         waiting: list[Route] = []
         page.route("**/v1/sessions/1", lambda route: route.continue_() if waiting else waiting.append(route))
         page.goto(address(embedded, "/session/1?seq=60"))
-        expect(page.locator(".row.selected")).to_be_in_viewport(ratio=1)
+        # Some releases of Chromium round the height of a row, and cut half a pixel of the last one.
+        expect(page.locator(".row.selected")).to_be_in_viewport(ratio=0.95)
         waiting[0].continue_()
         expect(page.locator(".title")).to_be_visible()
         expect(page.locator(".row.selected .seq")).to_have_text("60")

@@ -46,6 +46,7 @@ from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
+_REMOTE_SHELL = min(find_role("remote_shell"))
 _SHELLS = frozenset(path for name in find_role("shell") for path in (name, f"/bin/{name}"))
 _MAX_NODES = 100_000
 """Maximum number of syntax nodes that are looked at; no file that verdikt reads is long enough to have as many."""
@@ -179,7 +180,7 @@ class _ModuleClassifier(InlinedCalls):
             self.effects.extend(self._classify_shell_call(first) if len(words) == 1 else self._classify_argv(words))
         elif function.endswith(".exec_command") and first is not None:
             # The client of SSH knows which machine it is; here any other one.
-            self.effects.extend(self._classify_argv(["ssh", "other-machine", self.evaluate_text(first)]))
+            self.effects.extend(self._classify_argv([_REMOTE_SHELL, "other-machine", self.evaluate_text(first)]))
         elif function in CONNECT_FUNCTIONS:
             self.opens_socket |= function == "socket.create_connection"
             self.effects.extend(self._classify_connection(first))

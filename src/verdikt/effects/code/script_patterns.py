@@ -263,7 +263,7 @@ DOWNLOADED_FILE = compile_lazily(
 )
 LOADED_PATH = compile_lazily(rf"\b(?:include|require|load|dofile)(?:_once)?\s*\(?\s*{STRING_GROUPS}")
 FORK_BOMB = compile_lazily(
-    r"\bfork\s+while\s+fork|\b(?:while|until)\b[^{;]{0,20}[{(;]?\s*(?:do\s+)?fork\b|\bloop\s*(?:\{|do)\s*fork\b"
+    r"\bfork\s+(?:while\s+(?:fork|true|!?\d)|until\s+(?:false|0))\b|\b(?:while|until)\b[^{;]{0,20}[{(;]?\s*(?:do\s+)?fork\b|\bloop\s*(?:\{|do)\s*fork\b"
 )
 KILL_ALL = compile_lazily(
     r"""\b(?:Process|process)\.kill\s*\(?\s*(?:["':]?\w+["']?\s*,\s*)?-1\b|\bkill\s+["']?(?:KILL|9"""

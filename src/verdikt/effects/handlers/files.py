@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from verdikt.effects.find_expression import has_filter, list_matches, list_names, list_roots, strip_actions
+from verdikt.effects.find_expression import has_filter, list_depths, list_matches, list_names, list_roots, strip_actions
 from verdikt.effects.host import is_remote_path, to_host_target
 from verdikt.effects.own_programs import is_own_program, is_program_directory
 from verdikt.effects.target import is_secret, is_sink
@@ -190,10 +190,13 @@ def classify_find(call: Invocation) -> Iterator[Effect]:
     texts = [word.text for word in command.argv]
     yield from call.make_effects("fs.list", list_roots(command))
     yield from _classify_key_search(call)
-    if "-delete" in texts and "-empty" in texts:
-        yield from call.make_effects("fs.write", list_matches(command), note="deletes only what is empty")
-    elif "-delete" in texts:
-        yield from call.make_effects("fs.delete.tree", list_matches(command), possible=has_filter(command))
+    if "-delete" in texts:
+        # What follows the action chooses among what is gone already: `find . -delete -name x`.
+        chosen = command._replace(argv=(*command.argv[: texts.index("-delete") + 1], *list_depths(command)))
+        if "-empty" in texts[: texts.index("-delete")]:
+            yield from call.make_effects("fs.write", list_matches(chosen), note="deletes only what is empty")
+        else:
+            yield from call.make_effects("fs.delete.tree", list_matches(chosen), possible=has_filter(chosen))
     for index, text in enumerate(texts[:-1]):
         if text in _FILE_ACTIONS:
             yield from call.make_effects("fs.overwrite", [command.argv[index + 1]])

@@ -1,7 +1,7 @@
 """Network programs, with the direction in which data goes: fetched or sent."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from verdikt.effects import host
 from verdikt.effects.arguments import word_set
@@ -48,9 +48,9 @@ def classify_curl(call: Invocation) -> Iterator[Effect]:
             yield call.make_effect("cred.send", hosts, possible=True, note="a secret in the address")
     method = args.get_value("-X --request")
     if method is not None:
-        yield from _classify_request(call, method.text, urls, " ".join(word.text for word in sent), local=local)
+        yield from classify_service_request(call, method.text, urls, " ".join(word.text for word in sent), local=local)
     elif sent:
-        yield from _classify_request(call, "POST", urls, " ".join(word.text for word in sent), local=local)
+        yield from classify_service_request(call, "POST", urls, " ".join(word.text for word in sent), local=local)
     yield from call.make_effects("fs.overwrite", args.get_values("-o --output"))
     if args.has_flag("-O --remote-name"):
         name = urls[0].text.split("?")[0].rsplit("/", 1)[-1] if urls else ""
@@ -82,8 +82,8 @@ def metadata(call: Invocation, hosts: tuple[Target, ...]) -> Iterator[Effect]:
         yield call.make_effect("cred.read", asked, note="credentials of the machine")
 
 
-def _classify_request(
-    call: Invocation, method: str, urls: list[Word], body: str = "", *, local: bool
+def classify_service_request(
+    call: Invocation, method: str, urls: Sequence[Word], body: str = "", *, local: bool
 ) -> Iterator[Effect]:
     """Yield what a request asks of the service behind an address."""
     for word in urls:
@@ -118,7 +118,7 @@ def classify_httpie(call: Invocation) -> Iterator[Effect]:
         "net.local" if local else "net.send.file" if files else "net.send" if items else "net.fetch", hosts
     )
     yield from call.make_effects("fs.overwrite", call.args.get_values("-o --output"))
-    yield from _classify_request(call, verb if given else "POST" if items else "GET", urls, local=local)
+    yield from classify_service_request(call, verb if given else "POST" if items else "GET", urls, local=local)
 
 
 def _find_attached_files(sent: list[Word]) -> list[Word]:
@@ -128,8 +128,9 @@ def _find_attached_files(sent: list[Word]) -> list[Word]:
         text = word.text
         head, at, name = text.partition("@")
         if at and (not head or head.endswith("=")) and name:
-            name = name.split(";")[0]
-            found.append(Word(name, word.raw))
+            # A form takes several files at once: `files=@a,b`.
+            names = name.split(";")[0].split(",") if head else [name]
+            found += [Word(name, word.raw) for name in names if name]
         elif "=<" in text:
             found.append(Word(text.partition("=<")[2], word.raw))
     return found

@@ -18,7 +18,8 @@ def classify_grep(call: Invocation) -> Iterator[Effect]:
     files = call.make_effects("fs.read", args.operands if given else args.operands[1:])
     is_secret = any(target.zone is Zone.SECRET for effect in files for target in effect.targets)
     # What is kept in a file is more than a look at a setting.
-    if is_secret and _is_plain(args, given=given) and not _keeps_output(call):
+    is_plain = _is_plain(args, given=given) and not _keeps_output(call)
+    if is_secret and (is_plain or args.has_flag("-c --count -q --quiet --silent -l -L --files-with-matches")):
         files = call.make_effects("fs.list", args.operands if given else args.operands[1:])
     yield from files
     if args.operands and args.has_flag("-r -R --recursive --hidden") and args.operands[-1].text[:1] in ("/", "~"):

@@ -62,8 +62,12 @@ CONFIG_FILES = (
     ConfigFile("gemini", "~/.gemini/settings.json", ("mcpServers",), False),
     ConfigFile("cursor", ".cursor/mcp.json", ("mcpServers",), True),
     ConfigFile("cursor", "~/.cursor/mcp.json", ("mcpServers",), False),
-    ConfigFile("opencode", "opencode.json", ("mcp",), True),
-    ConfigFile("opencode", "~/.config/opencode/opencode.json", ("mcp",), False),
+    *(
+        ConfigFile("opencode", f"{directory}{file}", ("mcp",), directory in ("", ".opencode/"))
+        for directory in ("", ".opencode/", "~/.config/opencode/")
+        # With comments it cannot be changed, and is named as what stays ungoverned.
+        for file in ("opencode.json", "opencode.jsonc")
+    ),
 )
 
 _FILE_NAMES = frozenset(os.path.basename(config.file) for config in CONFIG_FILES)
@@ -171,9 +175,16 @@ def find_direct_duplicates(entries: Iterable[ServerEntry]) -> list[ServerEntry]:
 
 
 def plan_relaying(
-    installation: Installation, host_names: Iterable[str], excepted: Iterable[str] = ()
+    installation: Installation,
+    host_names: Iterable[str],
+    excepted: Iterable[str] = (),
+    *,
+    in_every_project: bool = False,
 ) -> list[FileChange]:
-    """Return the changes after which these clients' servers go through the relay, except those of some names."""
+    """Return the changes after which these clients' servers go through the relay, except those of some names.
+
+    What is changed outside this project is taken back with it, unless it is meant for every project.
+    """
     hosts = set(host_names)
     names = set(excepted)
     chosen = [entry for entry in list_servers(installation) if entry.host in hosts and entry.name not in names]
@@ -194,7 +205,7 @@ def plan_relaying(
                 after=after,
                 host=entries[0].host,
                 description=description,
-                project=installation.project,
+                project="" if in_every_project else installation.project,
                 has_hooks=False,
             )
         )

@@ -216,6 +216,11 @@ def plan_unwiring(
     return changes
 
 
+def has_files_of_every_project(installation: Installation) -> bool:
+    """Return whether something is wired for every project, which stays when one project is unwired."""
+    return any(entry["host"] and "" in entry.get("projects", ()) for entry in installation.load_record().files.values())
+
+
 def _belongs_to_project(installation: Installation, path: str, entry: Mapping[str, Any]) -> bool:
     inside = path.startswith(os.path.join(installation.project, ""))
     return inside or entry.get("projects") == [installation.project]

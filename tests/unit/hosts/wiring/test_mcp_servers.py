@@ -14,6 +14,7 @@ from verdikt.hosts.wiring.mcp_servers import (
     describe_remote,
     find_direct_duplicates,
     find_relayed_server,
+    find_unreadable_files,
     list_servers,
     plan_relaying,
     strip_relays,
@@ -119,10 +120,11 @@ def test_codex_keeps_comments_and_everything_else(installation: Installation) ->
     assert path.read_text() == CODEX
 
 
-def test_opencode_has_its_command_in_one_list(installation: Installation) -> None:
-    """And names its servers under another key."""
+@pytest.mark.parametrize("file", ["opencode.json", "opencode.jsonc", ".opencode/opencode.json"])
+def test_opencode_has_its_command_in_one_list(installation: Installation, file: str) -> None:
+    """And names its servers under another key, in any of its files."""
     original = json.dumps({"mcp": {"git": {"type": "local", "command": ["mcp-server-git", "."]}}})
-    path = write(Path(installation.project, "opencode.json"), original)
+    path = write(Path(installation.project, file), original)
     apply_plan(installation, plan_relaying(installation, ["opencode"]))
 
     server = json.loads(path.read_text())["mcp"]["git"]
@@ -130,6 +132,15 @@ def test_opencode_has_its_command_in_one_list(installation: Installation) -> Non
     assert find_relayed_server(server) == json.loads(original)["mcp"]["git"]
     apply_unwiring(installation, plan_unwiring(installation))
     assert path.read_text() == original
+
+
+def test_a_file_with_comments_is_named_as_one_that_stays_as_it_is(installation: Installation) -> None:
+    """Its servers cannot go through the relay, and a person must hear of it."""
+    servers = json.dumps({"mcp": {"git": {"type": "local", "command": ["mcp-server-git", "."]}}})
+    path = write(Path(installation.project, "opencode.jsonc"), f"// mine\n{servers}")
+
+    assert plan_relaying(installation, ["opencode"]) == []
+    assert [fault for fault in find_unreadable_files(installation) if str(path) in fault and "comments" in fault]
 
 
 def test_a_server_that_is_also_reached_directly_is_found(installation: Installation) -> None:
