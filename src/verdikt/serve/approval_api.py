@@ -15,7 +15,7 @@ from verdikt.serve.approvals import Ballot, VoteRefused
 from verdikt.serve.entry_search import parse_cursor
 from verdikt.serve.json_response import build_json_response
 from verdikt.serve.people import SEE_ALL
-from verdikt.serve.routes import READERS, VOTERS, ApiCall, ApiRoute, NotFound
+from verdikt.serve.routes import PAGE, READERS, VOTERS, ApiCall, ApiRoute, NotFound
 from verdikt.team.approval_wire import parse_request
 
 if TYPE_CHECKING:
@@ -139,9 +139,8 @@ APPROVAL_ROUTES: tuple[ApiRoute, ...] = (
         {
             "state": "`waiting` or `history`",
             "q": "text in the call, the rule, the session or the machine's name",
-            "cursor": "from the page before",
-            "limit": "at most this many",
-        },
+        }
+        | PAGE,
     ),
     ApiRoute("GET", "/v1/approvals/{approval}", read_approval, READERS, "one approval with what it is about"),
     ApiRoute(

@@ -7,7 +7,7 @@ from typing import Any
 from verdikt.errors import WireError
 from verdikt.serve.entry_search import parse_cursor
 from verdikt.serve.fleet_reads import TRAITS, FleetQuery, count_traits
-from verdikt.serve.routes import ADMINS, OWNERS, READERS, ApiCall, ApiRoute, Forbidden, NotFound
+from verdikt.serve.routes import ADMINS, OWNERS, PAGE, READERS, ApiCall, ApiRoute, Forbidden, NotFound
 
 MAX_TEAM_CHARS = 100
 MAX_PAGE = 500
@@ -99,9 +99,8 @@ FLEET_ROUTES: tuple[ApiRoute, ...] = (
         {
             "q": "a part of the name or the team",
             "trait": f"one of {', '.join(f'`{name}`' for name in TRAITS)}",
-            "cursor": "from the page before",
-            "limit": "at most this many",
-        },
+        }
+        | PAGE,
     ),
     ApiRoute("POST", "/v1/machines/{machine}/revocation", revoke_machine, ADMINS, "a machine may no longer send"),
     ApiRoute("POST", "/v1/enrolment-codes", create_code, ADMINS, "a code by which machines enrol"),

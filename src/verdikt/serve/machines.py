@@ -30,7 +30,7 @@ class Unauthorized(WireError):
 
 
 class KeyRevoked(WireError):
-    """A key that comes again after its machine was revoked: whoever took it may have it still."""
+    """A key that comes again after its machine was revoked: the one who took it may have it still."""
 
 
 class EnrolledMachine(NamedTuple):

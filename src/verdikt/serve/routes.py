@@ -25,6 +25,9 @@ ADMINS = frozenset({"admin"})
 OWNERS = frozenset({"developer", "admin"})
 ANYBODY: frozenset[str] = frozenset()
 
+PAGE = {"cursor": "from the page before", "limit": "at most this many"}
+"""The parameters of every route that answers with pages."""
+
 QUERY_PARAMETER = {"q": "what to search for, such as `verdict:block since:7d`"}
 """The parameter of every route that searches."""
 

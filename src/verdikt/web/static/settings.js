@@ -26,7 +26,7 @@ export function SettingsPage({ me, query }) {
     <${Notifiers} me=${me} />
     <${DesktopNotices} />
     <${Machines} me=${me} query=${query} />
-    ${isAdmin && !me.is_local && html`<${People} me=${me} />`}
+    ${isAdmin && !me.is_local && html`<${People} me=${me} query=${query} />`}
     <${Tokens} />
     ${(me.roles.includes("auditor") || isAdmin) && html`<${Events} />`}
   </main>`;
