@@ -26,7 +26,7 @@ from verdikt.ship.machine_identity import Enrolment, MachineIdentity
 
 ALONE = "sends nothing"
 BAR = 1.02
-ROUNDS = 10
+ROUNDS = 25
 
 
 def main() -> int:

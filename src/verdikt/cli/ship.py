@@ -86,17 +86,28 @@ def enrol(*, url: str, code: str, name: str, level: str, max_unsent: int, ca: Pa
     identity = _open_identity(home)
     authorities = read_authorities(ca) if ca else ""
     client = ServiceClient(url, SystemClock(), ca=authorities)
-    newcomer = {"name": name or socket.gethostname(), "public_key": identity.get_public_key_hex()}
-    if code:
-        answer = client.call("POST", "/v1/enrol", json.dumps({"code": code, **newcomer}).encode(), is_signed=False)
-    else:
-        answer = _wait_for_person(client, url.rstrip("/"), newcomer)
+    try:
+        answer = _ask_to_enrol(client, url.rstrip("/"), identity, code, name)
+    except Refused as error:
+        if error.answer.get("revoked") is not True:
+            raise
+        identity.replace_key()
+        click.echo("the service has revoked the key of this machine: it enrols with a new one")
+        answer = _ask_to_enrol(client, url.rstrip("/"), identity, code, name)
     machine = answer.get("machine")
     if type(machine) is not int:
         raise ServiceError(f"`{url}` does not answer as a verdikt service")
     service_key = str(answer.get("service_key", ""))
     identity.save_enrolment(Enrolment(url.rstrip("/"), machine, level, service_key, max_unsent, authorities))
     click.echo(f"enrolled as machine {machine}; {_wake_sender(resolve_home(home))}")
+
+
+def _ask_to_enrol(client: ServiceClient, url: str, identity: MachineIdentity, code: str, name: str) -> dict[str, Any]:
+    """Return what the service says of this machine, by a code for fleets or once a person has confirmed it."""
+    newcomer = {"name": name or socket.gethostname(), "public_key": identity.get_public_key_hex()}
+    if not code:
+        return _wait_for_person(client, url, newcomer)
+    return client.call("POST", "/v1/enrol", json.dumps({"code": code, **newcomer}).encode(), is_signed=False)
 
 
 def _wake_sender(home: Path) -> str:

@@ -15,19 +15,20 @@ from verdikt.serve.entry_search import parse_cursor
 from verdikt.serve.exports import EXPORT_ROUTES
 from verdikt.serve.feed import FEED_ROUTE
 from verdikt.serve.fleet_api import FLEET_ROUTES
+from verdikt.serve.fleet_reads import FleetQuery, count_traits
 from verdikt.serve.jobs import JobQueue
 from verdikt.serve.machine_api import MACHINE_ROUTES
 from verdikt.serve.notification_api import NOTIFICATION_ROUTES
 from verdikt.serve.openapi import build_openapi
 from verdikt.serve.people_api import PEOPLE_ROUTES
-from verdikt.serve.routes import ANYBODY, AUDITORS, QUERY_PARAMETER, READERS, ApiCall, ApiRoute, NotFound
+from verdikt.serve.routes import ANYBODY, AUDITORS, PAGE, QUERY_PARAMETER, READERS, ApiCall, ApiRoute, NotFound
 from verdikt.team.index_row import VERDICT_CODES
 
 if TYPE_CHECKING:
     from verdikt.serve.store_reader import StoredChain, StoreReader
 
-MAX_PAGE = 500
-MAX_INDEX_PAGE = 20_000
+MAXPAGE = 500
+MAX_INDEXPAGE = 20_000
 _DAY_MICROSECONDS = 86_400_000_000
 _VERDICT_WORDS = {code: word for word, code in VERDICT_CODES.items()}
 
@@ -37,7 +38,8 @@ def read_overview(call: ApiCall) -> Any:
     reader, now = call.open_reader(), call.service.now_microseconds()
     days = call.read_number("days", 7, 366)
     since = now - days * _DAY_MICROSECONDS
-    machines = reader.list_machines()
+    machines, rewritten_sessions = reader.read_fleet()
+    traits = count_traits(machines, FleetQuery())
     hours: dict[int, dict[str, int]] = {}
     for hour, verdict, count in reader.count_verdicts(since, now):
         hours.setdefault(hour, {})[_VERDICT_WORDS.get(verdict, "")] = count
@@ -47,16 +49,16 @@ def read_overview(call: ApiCall) -> Any:
         "hours": [{"hour": hour, **counts} for hour, counts in sorted(hours.items())],
         "machines": len(machines),
         "machines_seen_today": sum((machine.seen or 0) > now - _DAY_MICROSECONDS for machine in machines),
-        "machines_without_hook": sum(bool(machine.lost_hosts) and not machine.revoked for machine in machines),
-        "machines_at_fault": sum(bool(machine.faults) and not machine.revoked for machine in machines),
-        "forks": sum(machine.forks for machine in machines),
+        "machines_without_hook": traits["no-hook"],
+        "machines_at_fault": traits["doctor"],
+        "rewritten_sessions": rewritten_sessions,
         "problems": [{"session": name, "problem": text} for name, text in sorted(call.service.problems.items())],
     }
 
 
 def list_sessions(call: ApiCall) -> Any:
     """Return a page of sessions, the last active first."""
-    limit = call.read_number("limit", 50, MAX_PAGE)
+    limit = call.read_limit(50, MAXPAGE)
     page = call.open_reader().find_sessions(call.read_query(), call.query.get("cursor", ""), limit)
     return {"sessions": page.sessions, "cursor": page.cursor}
 
@@ -74,7 +76,7 @@ def list_session_entries(call: ApiCall) -> Any:
     """Return the index rows of a session after an entry, oldest first, as arrays: a session may have 100,000."""
     reader = call.open_reader()
     chain = _find_chain(call, reader)
-    limit = call.read_number("limit", 5000, MAX_INDEX_PAGE)
+    limit = call.read_limit(5000, MAX_INDEXPAGE)
     since = call.read_number("since", 0, 2**53)
     rows = reader.read_index(chain.id, since, limit)
     columns = ("seq", "ts", "kind", "verdict", "guard", "class", "effect", "summary")
@@ -168,14 +170,14 @@ def verify_session(call: ApiCall) -> Any:
 
 def list_entries(call: ApiCall) -> Any:
     """Return a page of the entries that a query selects, newest first."""
-    limit = call.read_number("limit", 100, MAX_PAGE)
+    limit = call.read_limit(100, MAXPAGE)
     page = call.open_reader().search_entries(call.read_query(), call.query.get("cursor", ""), limit)
     return {"entries": page.entries, "cursor": page.cursor}
 
 
 def list_events(call: ApiCall) -> Any:
     """Return a page of what was done to this service, newest first."""
-    limit = call.read_number("limit", 200, MAX_PAGE)
+    limit = call.read_limit(200, MAXPAGE)
     cursor = call.query.get("cursor", "")
     before = parse_cursor(cursor, parts=1)[0] if cursor else None
     events = call.service.people.list_events(call.organisation, limit, before)
@@ -214,15 +216,13 @@ def read_readiness(call: ApiCall) -> Any:
     return {"status": "ok"}
 
 
-_PAGE = {"cursor": "from the page before", "limit": "at most this many"}
-
 ROUTES: tuple[ApiRoute, ...] = (
     *PEOPLE_ROUTES,
     *FLEET_ROUTES,
     *APPROVAL_ROUTES,
     *NOTIFICATION_ROUTES,
     ApiRoute("GET", "/v1/overview", read_overview, READERS, "decisions by hour", {"days": "how many days"}),
-    ApiRoute("GET", "/v1/sessions", list_sessions, READERS, "sessions, the last active first", QUERY_PARAMETER | _PAGE),
+    ApiRoute("GET", "/v1/sessions", list_sessions, READERS, "sessions, the last active first", QUERY_PARAMETER | PAGE),
     ApiRoute("GET", "/v1/sessions/{chain}", read_session, READERS, "one session"),
     ApiRoute(
         "GET",
@@ -233,11 +233,11 @@ ROUTES: tuple[ApiRoute, ...] = (
         {"since": "after this entry", "limit": "at most this many"},
     ),
     ApiRoute("GET", "/v1/sessions/{chain}/verification", verify_session, READERS, "verify a session's chain"),
-    ApiRoute("GET", "/v1/entries", list_entries, READERS, "search entries, newest first", QUERY_PARAMETER | _PAGE),
+    ApiRoute("GET", "/v1/entries", list_entries, READERS, "search entries, newest first", QUERY_PARAMETER | PAGE),
     ApiRoute("GET", "/v1/entries/{chain}/{seq}", read_entry, READERS, "one entry with its line"),
     ApiRoute("GET", "/v1/entries/{chain}/{seq}/replay", replay_entry, READERS, "replay an entry's decision"),
     *EXPORT_ROUTES,
-    ApiRoute("GET", "/v1/events", list_events, AUDITORS, "what was done to this service", _PAGE, scope="export"),
+    ApiRoute("GET", "/v1/events", list_events, AUDITORS, "what was done to this service", PAGE, scope="export"),
     ApiRoute("GET", "/v1/events/verification", verify_events, AUDITORS, "verify that record's chain", scope="export"),
     ApiRoute("GET", "/v1/openapi.json", read_openapi, ANYBODY, "this description"),
     ApiRoute("GET", "/metrics", read_metrics, ANYBODY, "counters for Prometheus"),

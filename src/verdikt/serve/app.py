@@ -186,9 +186,8 @@ def _handle_call(service: Service, route: ApiRoute, request: Request, body: byte
 
 
 def _record_refusal(service: Service, person: Person, request: Request) -> None:
-    actor = person.name if person.scopes is None else f"token of {person.name}"
     service.people.record_event(
-        person.organisation, actor, "refused", request.url.path[:MAX_RECORDED_PATH], service.clock.now()
+        person.organisation, person.actor, "refused", request.url.path[:MAX_RECORDED_PATH], service.clock.now()
     )
 
 

@@ -15,7 +15,7 @@ from verdikt.serve.approvals import Ballot, VoteRefused
 from verdikt.serve.entry_search import parse_cursor
 from verdikt.serve.json_response import build_json_response
 from verdikt.serve.people import SEE_ALL
-from verdikt.serve.routes import READERS, VOTERS, ApiCall, ApiRoute, NotFound
+from verdikt.serve.routes import PAGE, READERS, VOTERS, ApiCall, ApiRoute, NotFound
 from verdikt.team.approval_wire import parse_request
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def list_approvals(call: ApiCall) -> Any:
     if state not in ("waiting", "history"):
         raise WireError(f"expected `waiting` or `history` as state, found `{state[:40]}`")
     call.service.approvals.expire(int(call.now))
-    limit = call.read_number("limit", 50, MAX_PAGE)
+    limit = call.read_limit(50, MAX_PAGE)
     cursor = call.query.get("cursor", "")
     approvals = call.service.approvals.list_approvals(
         call.signed_in,
@@ -61,6 +61,10 @@ def read_approval(call: ApiCall) -> Any:
     approval = call.service.approvals.read_approval(call.signed_in, call.read_id("approval"))
     if approval is None:
         raise NotFound("no such approval")
+    chain = approval["chain"]
+    if chain is not None and call.open_reader().read_chain(chain) is None:
+        # Who answers for a group need not see what the machine sends: a link would lead nowhere.
+        approval["chain"] = None
     return approval | {"now": int(call.now)}
 
 
@@ -135,9 +139,8 @@ APPROVAL_ROUTES: tuple[ApiRoute, ...] = (
         {
             "state": "`waiting` or `history`",
             "q": "text in the call, the rule, the session or the machine's name",
-            "cursor": "from the page before",
-            "limit": "at most this many",
-        },
+        }
+        | PAGE,
     ),
     ApiRoute("GET", "/v1/approvals/{approval}", read_approval, READERS, "one approval with what it is about"),
     ApiRoute(

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 
 from verdikt.model.approval import ApprovalState
 from verdikt.serve import schema
-from verdikt.team.approval_wire import Vote, find_vote_problem, parse_needs, read_statement
+from verdikt.team.approval_wire import Vote, find_vote_problem, parse_needs
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _NO_SERVICE = "no group can be asked: this machine sends to no service (`verdikt ship enrol URL`)"
 
+MAX_DIRECTORY_CHARS = 1000
 QUICK_SECONDS = 2
 """A vote that comes faster than this after the request is marked: it was hardly read."""
 
@@ -88,8 +89,7 @@ def describe_approval(row: RowMapping, votes: Sequence[RowMapping], person: Pers
         **{name: row[name] for name in (*names, *times)},
         "machine": row["machine_name"],
         "host": str(document["action"].get("host", "")),
-        "directory": str(document["action"].get("cwd", "")),
-        "says": read_statement(document["action"]),
+        "directory": str(document["action"].get("cwd", ""))[:MAX_DIRECTORY_CHARS],
         "needs": [
             {
                 "text": need.describe(),
@@ -136,12 +136,15 @@ def count_shape(connection: Connection, row: RowMapping) -> dict[str, int]:
 
 
 def read_previous_texts(connection: Connection, row: RowMapping) -> dict[str, str]:
-    """Return the texts of the last request of the same rule and machine that was approved, to compare with."""
+    """Return the texts of the last request of the same rule and machine that was approved, to compare with.
+
+    By the same groups: who may answer now could not look at what others were asked.
+    """
     table = schema.approval
     query = (
         select(table.c.texts)
         .where(table.c.organisation == row["organisation"], table.c.rule == row["rule"], table.c.id != row["id"])
-        .where(table.c.machine == row["machine"])
+        .where(table.c.machine == row["machine"], table.c.groups == row["groups"])
         .where(table.c.state.in_((ApprovalState.APPROVED, ApprovalState.USED)))
         .order_by(table.c.asked.desc())
         .limit(1)

@@ -38,6 +38,7 @@ from verdikt.team.approval_wire import (
     find_vote_problem,
     is_satisfied,
     parse_needs,
+    read_statement,
 )
 from verdikt.team.search_query import escape_like
 
@@ -54,6 +55,7 @@ MAX_WAITING = 500
 """Most requests of one machine that are taken while others wait: a machine cannot fill the page of everybody."""
 
 MAX_REASON_CHARS = 300
+_LIST_ROWS = 20
 _OPEN_STATES = (ApprovalState.WAITING, ApprovalState.APPROVED)
 
 
@@ -218,9 +220,13 @@ class Approvals:
         newest_first = (table.c.asked.desc(), table.c.id.desc())
         order = newest_first if history else (table.c.risk.desc(), table.c.asked, table.c.id)
         with self._database.begin_read_of(person.organisation) as connection:
-            rows = connection.execute(query.order_by(*order).limit(limit)).mappings().all()
-            votes = read_votes_of(connection, [row["id"] for row in rows])
-            return [describe_approval(row, votes.get(row["id"], []), person) for row in rows]
+            # A few at a time: each has a document of up to a quarter of a megabyte, of which little is shown.
+            result = connection.execution_options(yield_per=_LIST_ROWS).execute(query.order_by(*order).limit(limit))
+            approvals: list[dict[str, Any]] = []
+            for rows in result.mappings().partitions():
+                votes = read_votes_of(connection, [row["id"] for row in rows])
+                approvals += [describe_approval(row, votes.get(row["id"], []), person) for row in rows]
+            return approvals
 
     def read_approval(self, person: Person, approval: int) -> dict[str, Any] | None:
         """Return one request with everything that people decide by; None when the organisation has no such one."""
@@ -229,9 +235,10 @@ class Approvals:
             row = connection.execute(_select_visible(person).where(table.c.id == approval)).mappings().one_or_none()
             if row is None:
                 return None
-            described = describe_approval(row, read_votes(connection, approval), person)
-            return described | {
-                "document": json.loads(row["document"]),
+            document = json.loads(row["document"])
+            return describe_approval(row, read_votes(connection, approval), person) | {
+                "document": document,
+                "says": read_statement(document["action"]),
                 "texts": json.loads(row["texts"]),
                 "same_shape": count_shape(connection, row),
                 "previous_texts": read_previous_texts(connection, row),

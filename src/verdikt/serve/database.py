@@ -13,15 +13,20 @@ from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
 from verdikt.errors import ServiceError, WireError
 
+READ_TIMEOUT = "60s"
+"""How long PostgreSQL works on one statement for people: a search that reads everything must not do so for ever."""
+
 _LOCK_TIMEOUT_SECONDS = 20
 _WRITES = "verdikt_writes"
 # Without an encoding, a cluster that was made in the C locale gives the driver bytes where it expects text.
 _CONNECT_ARGUMENTS = {"connect_timeout": 10, "client_encoding": "utf8"}
 # NUL, which the driver itself refuses; a number out of range; text that the encoding has not.
 _VALUE_STATES = (None, "22003", "22021", "22P05")
+_CANCELLED = "57014"
 _BECOME_READER = text(
     "SELECT set_config('role', 'verdikt_reader', true), set_config('verdikt.organisation', :organisation, true), "
-    "set_config('verdikt.machines', :machines, true), set_config('jit', 'off', true)"
+    "set_config('verdikt.machines', :machines, true), set_config('jit', 'off', true), "
+    "set_config('statement_timeout', :timeout, true)"
 )
 """Lets the rest of a transaction run as a role that may do less.
 
@@ -52,7 +57,8 @@ class Database:
         """
         with self.begin_read() as connection:
             if self.is_postgresql:
-                connection.execute(_BECOME_READER, {"organisation": str(organisation), "machines": _name_set(machines)})
+                settings = {"organisation": str(organisation), "machines": _name_set(machines)}
+                connection.execute(_BECOME_READER, settings | {"timeout": READ_TIMEOUT})
             yield connection
 
     @contextmanager
@@ -119,6 +125,8 @@ def _translate_errors(engine: Engine) -> Iterator[None]:
         original = error.orig if isinstance(error, DBAPIError) else error
         if isinstance(original, engine.dialect.loaded_dbapi.DataError) and _is_unstorable(original):
             raise WireError("expected values that can be stored: text without NUL, numbers of 64 bits") from error
+        if getattr(original, "sqlstate", None) == _CANCELLED:
+            raise WireError("this takes too long: search for less, such as `since:7d`") from error
         reason = str(original).strip().splitlines()[0] if str(original or "").strip() else type(error).__name__
         raise ServiceError(f"the database {engine.url.render_as_string()} failed: {reason}") from error
 

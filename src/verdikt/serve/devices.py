@@ -9,7 +9,7 @@ from sqlalchemy import delete, func, insert, select, update
 
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.serve import schema
-from verdikt.serve.machines import EnrolledMachine, insert_machine
+from verdikt.serve.machines import EnrolledMachine, insert_machine, refuse_revoked_key
 
 if TYPE_CHECKING:
     from verdikt.serve.database import Database
@@ -51,6 +51,7 @@ class Devices:
         letters = "".join(secrets.choice(_ALPHABET) for _ in range(_CODE_CHARS))
         begun = Begun(f"{letters[:4]}-{letters[4:]}", secrets.token_urlsafe(32))
         with self._database.begin_write() as connection:
+            refuse_revoked_key(connection, public_key)
             connection.execute(delete(table).where(table.c.expires <= time))
             if connection.execute(select(func.count()).select_from(table)).scalar_one() >= MAX_WAITING:
                 return None

@@ -47,9 +47,10 @@ def search_entries(
     visible: frozenset[int] | None = None,
 ) -> EntryPage:
     """Return a page of the entries that a query selects, newest first, of the machines that are visible."""
-    if query.words and connection.dialect.name == "postgresql":
-        # By itself: beside a table with row-level security, PostgreSQL would use no index of texts.
-        found = _search_texts(organisation, query, cursor, limit, visible)
+    if connection.dialect.name == "postgresql":
+        # The page by itself, and names after: beside tables with row-level security PostgreSQL would use no index of
+        # texts, and expects so few rows that it reads all entries and sorts them.
+        found = _select_page(organisation, query, cursor, limit, visible)
         statement = _order_newest_first(_select_entries(None, found), found)
     else:
         entry = schema.entry
@@ -74,25 +75,24 @@ def find_sessions(
 ) -> SessionPage:
     """Return a page of the sessions that have an entry which a query selects, the last active first."""
     chain, machine, entry = schema.chain, schema.machine, schema.entry
-    statement = (
-        select(chain, machine.c.name.label("machine_name"))
-        .join(machine, machine.c.id == chain.c.machine)
-        .where(chain.c.organisation == organisation, chain.c.seq > 0)
-    )
+    statement = select(chain).where(chain.c.organisation == organisation, chain.c.seq > 0)
     if visible is not None:
-        statement = statement.where(machine.c.id.in_(visible))
+        statement = statement.where(chain.c.machine.in_(visible))
     if "session" not in query.patterns:
         statement = statement.where(or_(chain.c.session != CANARY_SESSION, chain.c.decisions > chain.c.blocks))
-    if query != SearchQuery():
-        statement = statement.where(
-            exists(select(entry.c.n).where(entry.c.chain == chain.c.id, *_build_conditions(organisation, query, entry)))
-            if _needs_entries(query)
-            else and_(*_build_chain_conditions(query))
-        )
+    if _needs_entries(query):
+        matching = select(entry.c.n).where(entry.c.chain == chain.c.id, *_build_conditions(organisation, query, entry))
+        # With an offset it is asked of one session after the other until the page is full, and not of all at once.
+        statement = statement.where(*_count_verdicts(query), exists(matching.offset(0)))
+    elif query != SearchQuery():
+        statement = statement.where(and_(*_build_chain_conditions(query)))
     if cursor:
         statement = statement.where(tuple_(chain.c.last_ts, chain.c.id) < tuple_(*parse_cursor(cursor)))
-    statement = statement.order_by(chain.c.last_ts.desc(), chain.c.id.desc()).limit(limit + 1)
-    rows = connection.execute(statement).mappings().all()
+    # The page first and its machines' names after: joined before, PostgreSQL expects so few rows of two tables with
+    # policies that it reads all sessions of every machine, and sorts them.
+    page_rows = statement.order_by(chain.c.last_ts.desc(), chain.c.id.desc()).limit(limit + 1).subquery()
+    named = select(page_rows, machine.c.name.label("machine_name")).join(machine, machine.c.id == page_rows.c.machine)
+    rows = connection.execute(named.order_by(page_rows.c.last_ts.desc(), page_rows.c.id.desc())).mappings().all()
     page = rows[:limit]
     following = f"{page[-1]['last_ts']}.{page[-1]['id']}" if len(rows) > limit else ""
     return SessionPage([session_to_record(row) for row in page], following)
@@ -175,10 +175,10 @@ def parse_cursor(cursor: str, parts: int = 2) -> tuple[int, ...]:
     return tuple(map(int, numbers))
 
 
-def _search_texts(
+def _select_page(
     organisation: int, query: SearchQuery, cursor: str, limit: int, visible: frozenset[int] | None
 ) -> Subquery:
-    """Return a page of the entries that a query with texts selects, by the view that can use an index of texts."""
+    """Return a page of the entries that a query selects, by the view that knows the session and machine of each."""
     entry = schema.searched_entry
     statement = select(entry).where(*_build_conditions(organisation, query, entry))
     if visible is not None:
@@ -237,6 +237,13 @@ def _needs_entries(query: SearchQuery) -> bool:
     return bool(query.words or query.codes or query.entries or query.patterns.keys() & {"guard", "tool", "effect"})
 
 
+def _count_verdicts(query: SearchQuery) -> list[ColumnElement[bool]]:
+    """Return what the counts of a session say beforehand: one without a block has no entry that is one."""
+    counts = {int(VerdictKind.ASK): schema.chain.c.asks, int(VerdictKind.BLOCK): schema.chain.c.blocks}
+    wanted = query.codes.get("verdict", ())
+    return [or_(*(counts[code] > 0 for code in wanted))] if wanted and set(wanted) <= counts.keys() else []
+
+
 def _build_chain_conditions(query: SearchQuery) -> list[ColumnElement[bool]]:
     """Return the conditions of a query that concern the session as a whole."""
     chain = schema.chain
@@ -249,6 +256,8 @@ def _build_chain_conditions(query: SearchQuery) -> list[ColumnElement[bool]]:
         elif key in machine_columns:
             matching = or_(*(_match(machine_columns[key], pattern, key) for pattern in patterns))
             conditions.append(chain.c.machine.in_(select(schema.machine.c.id).where(matching)))
+    if query.is_rewritten:
+        conditions.append(chain.c.id.in_(select(schema.fork.c.chain)))
     if query.since is not None:
         conditions.append(chain.c.last_ts >= query.since)
     if query.until is not None:
@@ -273,7 +282,7 @@ def _build_conditions(organisation: int, query: SearchQuery, entry: Table) -> li
         conditions.append(entry.c.ts >= query.since)
     if query.until is not None:
         conditions.append(entry.c.ts <= query.until)
-    if by_session := _build_chain_conditions(SearchQuery(patterns=query.patterns)):
+    if by_session := _build_chain_conditions(SearchQuery(patterns=query.patterns, is_rewritten=query.is_rewritten)):
         conditions.append(
             entry.c.chain.in_(select(chain.c.id).where(chain.c.organisation == organisation, *by_session))
         )

@@ -45,6 +45,8 @@ def export_entries(call: ApiCall) -> Response:
         # Said now: an answer that has begun can only be cut off.
         raise WireError("Parquet needs pyarrow, which the service does not have: `pip install pyarrow`")
     query = call.read_query()
+    # What leaves may be of every team. Before the first line of it: an answer that is cut off has told something, too.
+    call.record("export", f"{form} {call.query.get('q', '')}".strip())
     media_type, build_stream = EXPORT_FORMATS[form]
     stream = build_stream(call.open_reader(), query)
     headers = {"Content-Disposition": f'attachment; filename="verdikt-export.{form}"'}

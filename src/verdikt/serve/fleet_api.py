@@ -5,20 +5,45 @@ from __future__ import annotations
 from typing import Any
 
 from verdikt.errors import WireError
-from verdikt.serve.routes import ADMINS, OWNERS, READERS, ApiCall, ApiRoute, NotFound
+from verdikt.serve.entry_search import parse_cursor
+from verdikt.serve.fleet_reads import TRAITS, FleetQuery, count_traits
+from verdikt.serve.routes import ADMINS, OWNERS, PAGE, READERS, ApiCall, ApiRoute, Forbidden, NotFound
 
 MAX_TEAM_CHARS = 100
+MAX_PAGE = 500
+SILENT_MICROSECONDS = 15 * 60 * 1_000_000
+"""A machine that sends nothing and says nothing for this long may be well or not: that is not known."""
 
 
 def list_machines(call: ApiCall) -> Any:
-    """Return the machines and when each was last heard of."""
-    return {"machines": [machine._asdict() for machine in call.open_reader().list_machines()]}
+    """Return a page of the machines, when each was last heard of, and how many there are of each trait."""
+    reader, limit = call.open_reader(), call.read_limit(100, MAX_PAGE)
+    trait, cursor = call.query.get("trait", ""), call.query.get("cursor", "")
+    if trait and trait not in TRAITS:
+        raise WireError(f"expected one of {', '.join(TRAITS)} as trait, found `{trait[:40]}`")
+    query = FleetQuery(
+        text=call.query.get("q", "")[:MAX_TEAM_CHARS],
+        trait=trait,
+        after=parse_cursor(cursor, parts=1)[0] if cursor else 0,
+        limit=limit,
+        silent_before=call.service.now_microseconds() - SILENT_MICROSECONDS,
+    )
+    found, (fleet, _) = reader.list_machines(query), reader.read_fleet()
+    page = found[:limit]
+    return {
+        "machines": [
+            machine._asdict() | {"traits": [name for name, has in TRAITS.items() if has(machine, query)]}
+            for machine in page
+        ],
+        "cursor": str(page[-1].id) if len(found) > limit else "",
+        "counts": {"all": len(fleet), **count_traits(fleet, query)},
+    }
 
 
 def revoke_machine(call: ApiCall) -> Any:
     """Take a machine's right to send."""
     machine = call.read_id("machine")
-    if machine not in {row.id for row in call.open_reader().list_machines()}:
+    if not call.open_reader().find_machine(machine):
         raise NotFound("no such machine")
     call.service.store.revoke_machine(call.organisation, machine, call.service.now_microseconds())
     call.record("revoke_machine", str(machine))
@@ -47,6 +72,9 @@ def read_device(call: ApiCall) -> Any:
 def confirm_device(call: ApiCall) -> Any:
     """Let the machine in that shows a code, as one of this person."""
     team = _read_team(call.read_body())
+    if team and team not in call.signed_in.groups and not call.signed_in.roles & ADMINS:
+        # Else anyone could put what they like before another team's eyes.
+        raise Forbidden("you are not of that team")
     machine = call.service.devices.confirm(call.path["code"], call.signed_in, team, call.now)
     if machine is None:
         raise NotFound("no machine shows this code, or it is too old")
@@ -62,7 +90,18 @@ def _read_team(body: dict[str, Any]) -> str:
 
 
 FLEET_ROUTES: tuple[ApiRoute, ...] = (
-    ApiRoute("GET", "/v1/machines", list_machines, READERS, "the machines"),
+    ApiRoute(
+        "GET",
+        "/v1/machines",
+        list_machines,
+        READERS,
+        "the machines, by name",
+        {
+            "q": "a part of the name or the team",
+            "trait": f"one of {', '.join(f'`{name}`' for name in TRAITS)}",
+        }
+        | PAGE,
+    ),
     ApiRoute("POST", "/v1/machines/{machine}/revocation", revoke_machine, ADMINS, "a machine may no longer send"),
     ApiRoute("POST", "/v1/enrolment-codes", create_code, ADMINS, "a code by which machines enrol"),
     ApiRoute("GET", "/v1/device-codes/{code}", read_device, OWNERS, "the machine that shows a code", scope=""),

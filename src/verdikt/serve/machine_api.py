@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 import zstandard
+from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
 from verdikt.errors import CanonicalError, ServiceError, WireError
@@ -18,7 +19,14 @@ from verdikt.serve.group_ingest import GroupIngest, Overloaded
 from verdikt.serve.ingest import Submission
 from verdikt.serve.json_response import build_json_response
 from verdikt.serve.machine_rates import REQUEST_ENTRIES, MachineRates
-from verdikt.serve.machines import MAX_NAME_CHARS, EnrolledMachine, Unauthorized, parse_signature, verify_request
+from verdikt.serve.machines import (
+    MAX_NAME_CHARS,
+    EnrolledMachine,
+    KeyRevoked,
+    Unauthorized,
+    parse_signature,
+    verify_request,
+)
 from verdikt.serve.request_body import read_body
 from verdikt.team.chain_extension import Continuation
 from verdikt.team.machine_status import parse_status
@@ -34,6 +42,9 @@ if TYPE_CHECKING:
 RETRY_SECONDS = 5
 MAX_INLINE_BYTES = 64 << 10
 """A batch of up to this many bytes of lines is read on the event loop, which takes a few milliseconds at most."""
+
+MAX_LARGE_BATCHES = 4
+"""How many larger batches are read at once: kilobytes of zstd can be megabytes of lines, and each line many objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +66,7 @@ class MachineApi:
         self.service = service
         self.groups = GroupIngest(service)
         self.rates = MachineRates()
+        self._large_batches = CapacityLimiter(MAX_LARGE_BATCHES)
 
     def build_endpoint(self, route: MachineRoute) -> Callable[[Request], Awaitable[Response]]:
         """Return an endpoint that checks the machine's signature, and calls the handler."""
@@ -73,6 +85,8 @@ class MachineApi:
             except Unauthorized as error:
                 # The time lets a machine whose clock is wrong correct itself.
                 return build_json_response({"error": str(error), "time": int(self.service.clock.now())}, 401)
+            except KeyRevoked as error:
+                return build_json_response({"error": str(error), "revoked": True}, 403)
             except (WireError, CanonicalError) as error:
                 return build_json_response({"error": str(error)}, 422)
             except Overloaded as error:
@@ -142,7 +156,9 @@ class MachineApi:
         # Handing a small batch to a thread costs more than reading it here.
         is_small = 0 <= _read_content_size(body) <= MAX_INLINE_BYTES
         submissions = (
-            _parse_submissions(machine, body) if is_small else await run_sync(_parse_submissions, machine, body)
+            _parse_submissions(machine, body)
+            if is_small
+            else await run_sync(_parse_submissions, machine, body, limiter=self._large_batches)
         )
         count = sum(len(item.stretch.lines) for item in submissions)
         self.rates.take(machine.id, count, self.service.clock.now())

@@ -29,6 +29,10 @@ class Unauthorized(WireError):
     """A request whose signature is missing, wrong, too old, or of a revoked machine."""
 
 
+class KeyRevoked(WireError):
+    """A key that comes again after its machine was revoked: the one who took it may have it still."""
+
+
 class EnrolledMachine(NamedTuple):
     """A machine whose signature was right."""
 
@@ -126,6 +130,14 @@ def verify_request(
     return EnrolledMachine(signature.machine, key.organisation, signature.time)
 
 
+def refuse_revoked_key(connection: Connection, public_key: bytes) -> None:
+    """Raise `KeyRevoked` for the key of a machine that was revoked, in whichever organisation."""
+    table = schema.machine
+    revoked = select(table.c.id).where(table.c.public_key == public_key, table.c.revoked.is_not(None)).limit(1)
+    if connection.execute(revoked).scalar() is not None:
+        raise KeyRevoked("the key of this machine was revoked")
+
+
 def insert_machine(
     connection: Connection,
     organisation: int,
@@ -141,6 +153,7 @@ def insert_machine(
     A name that is taken gets a number, so that a new key never continues the chains of an old one.
     """
     table = schema.machine
+    refuse_revoked_key(connection, public_key)
     machine_id = connection.execute(
         select(table.c.id).where(table.c.organisation == organisation, table.c.public_key == public_key)
     ).scalar()

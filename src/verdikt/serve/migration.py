@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from verdikt.serve.database import Database
 
-SCHEMA_VERSION = "0006"
+SCHEMA_VERSION = "0007"
 """The revision of the newest module in `migrations/versions`."""
 
 # Any number, the same in every replica: they start at once, and one of them migrates.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import delete, insert, select, text, update
+from sqlalchemy import delete, insert, or_, select, text, tuple_, update
 
 from verdikt.model.canonical_json import hash_canonical, sha256_hex
 from verdikt.serve import schema
+from verdikt.team.search_query import escape_like
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -41,6 +42,11 @@ class Person(NamedTuple):
     groups: frozenset[str] = frozenset()
     email: str = ""
     scopes: frozenset[str] | None = None
+
+    @property
+    def actor(self) -> str:
+        """Who acts, as the service's own record names it."""
+        return self.name if self.scopes is None else f"token of {self.name}"
 
 
 class Profile(NamedTuple):
@@ -127,11 +133,22 @@ class People:
                 connection.execute(delete(schema.login).where(schema.login.c.person == person))
             return True
 
-    def list_people(self, organisation: int) -> list[dict[str, Any]]:
-        """Return the people of an organisation, by name."""
+    def list_people(
+        self, organisation: int, *, text: str = "", after: int = 0, limit: int | None = None
+    ) -> list[dict[str, Any]]:
+        """Return people of an organisation by name, those with a text in name or address alone.
+
+        `after` is the last one of the page before.
+        """
         table = schema.person
         query = select(table).where(table.c.organisation == organisation).order_by(table.c.name, table.c.id)
+        if text:
+            pattern = f"%{escape_like(text)}%"
+            query = query.where(or_(*(field.ilike(pattern, escape="\\") for field in (table.c.name, table.c.email))))
         with self._database.begin_read_of(organisation) as connection:
+            if after:
+                name = connection.execute(select(table.c.name).where(table.c.id == after)).scalar()
+                query = query.where(tuple_(table.c.name, table.c.id) > tuple_(name, after))
             return [
                 {
                     "id": row.id,
@@ -143,7 +160,7 @@ class People:
                     "disabled": row.disabled,
                     "seen": row.seen,
                 }
-                for row in connection.execute(query)
+                for row in connection.execute(query.limit(limit))
             ]
 
     def record_event(self, organisation: int, actor: str, verb: str, subject: str, now: float) -> None:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt import __version__
 from verdikt.errors import WireError
+from verdikt.serve.entry_search import parse_cursor
 from verdikt.serve.exports import list_formats
 from verdikt.serve.json_response import build_json_response
 from verdikt.serve.oidc_errors import SignInRefused
 from verdikt.serve.people import COOKIE_SECONDS, SEE_ALL
-from verdikt.serve.routes import ADMINS, ANYBODY, READERS, ApiCall, ApiRoute, Forbidden, NotFound
+from verdikt.serve.routes import ADMINS, ANYBODY, PAGE, READERS, ApiCall, ApiRoute, Forbidden, NotFound
 from verdikt.serve.tokens import MAX_TOKEN_DAYS, SCOPES
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from verdikt.serve.people import Person
 
 MAX_TEXT_CHARS = 100
+MAX_PAGE = 500
 FLOW_SECONDS = 600
 
 
@@ -114,8 +116,16 @@ def read_me(call: ApiCall) -> Any:
 
 
 def list_people(call: ApiCall) -> Any:
-    """Return the people of the organisation."""
-    return {"people": call.service.people.list_people(call.organisation)}
+    """Return a page of the people of the organisation, by name."""
+    limit, after = call.read_limit(100, MAX_PAGE), _read_cursor(call)
+    text = call.query.get("q", "")[:MAX_TEXT_CHARS]
+    people = call.service.people.list_people(call.organisation, text=text, after=after, limit=limit)
+    return {"people": people, "cursor": str(people[-1]["id"]) if len(people) == limit else ""}
+
+
+def _read_cursor(call: ApiCall) -> int:
+    cursor = call.query.get("cursor", "")
+    return parse_cursor(cursor, parts=1)[0] if cursor else 0
 
 
 def set_access(call: ApiCall) -> Any:
@@ -141,8 +151,10 @@ def end_logins(call: ApiCall) -> Any:
 
 
 def list_tokens(call: ApiCall) -> Any:
-    """Return the tokens of this person; an administrator sees everybody's."""
-    return {"tokens": call.service.tokens.list_tokens(call.organisation, _limit_to_self(call)), "scopes": SCOPES}
+    """Return a page of the tokens of this person, the newest first; an administrator sees everybody's."""
+    limit, before = call.read_limit(100, MAX_PAGE), _read_cursor(call)
+    tokens = call.service.tokens.list_tokens(call.organisation, _limit_to_self(call), before=before, limit=limit)
+    return {"tokens": tokens, "scopes": SCOPES, "cursor": str(tokens[-1]["id"]) if len(tokens) == limit else ""}
 
 
 def create_token(call: ApiCall) -> Any:
@@ -180,10 +192,18 @@ PEOPLE_ROUTES: tuple[ApiRoute, ...] = (
     ApiRoute("POST", "/v1/sign-in/oidc/answer", finish_oidc, ANYBODY, "exchange the provider's answer for a cookie"),
     ApiRoute("POST", "/v1/sign-out", sign_out, READERS, "end the login"),
     ApiRoute("GET", "/v1/me", read_me, READERS, "who is signed in"),
-    ApiRoute("GET", "/v1/people", list_people, ADMINS, "the people", scope=""),
+    ApiRoute(
+        "GET",
+        "/v1/people",
+        list_people,
+        ADMINS,
+        "the people, by name",
+        {"q": "a part of the name or address"} | PAGE,
+        scope="",
+    ),
     ApiRoute("POST", "/v1/people/{person}/access", set_access, ADMINS, "let a person in, or keep them out"),
     ApiRoute("POST", "/v1/people/{person}/sign-out", end_logins, ADMINS, "sign a person out everywhere"),
-    ApiRoute("GET", "/v1/tokens", list_tokens, READERS, "tokens of programs, without their secrets", scope=""),
+    ApiRoute("GET", "/v1/tokens", list_tokens, READERS, "tokens of programs, without their secrets", PAGE, scope=""),
     ApiRoute("POST", "/v1/tokens", create_token, READERS, "a token for a program that acts for you"),
     ApiRoute("POST", "/v1/tokens/{token}/revocation", revoke_token, READERS, "end a token"),
 )

@@ -25,6 +25,9 @@ ADMINS = frozenset({"admin"})
 OWNERS = frozenset({"developer", "admin"})
 ANYBODY: frozenset[str] = frozenset()
 
+PAGE = {"cursor": "from the page before", "limit": "at most this many"}
+"""The parameters of every route that answers with pages."""
+
 QUERY_PARAMETER = {"q": "what to search for, such as `verdict:block since:7d`"}
 """The parameter of every route that searches."""
 
@@ -76,7 +79,7 @@ class ApiCall:
     def record(self, verb: str, subject: str, actor: Person | None = None) -> None:
         """Add to the service's own record what this person did."""
         person = actor or self.signed_in
-        self.service.people.record_event(person.organisation, person.name, verb, subject, self.now)
+        self.service.people.record_event(person.organisation, person.actor, verb, subject, self.now)
 
     def find_machines(self) -> frozenset[int] | None:
         """Return the machines of which this person sees what they sent; None for all of the organisation."""
@@ -107,6 +110,10 @@ class ApiCall:
         if not (text.isascii() and text.isdigit() and len(text) <= 16):
             raise WireError(f"expected a number as `{name}`, found `{text[:40]}`")
         return min(int(text), maximum)
+
+    def read_limit(self, default: int, maximum: int) -> int:
+        """Return how many rows a page has at most: one at least, because the next page begins after the last one."""
+        return max(self.read_number("limit", default, maximum), 1)
 
     def read_id(self, name: str) -> int:
         """Return a number of the path."""

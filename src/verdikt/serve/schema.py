@@ -294,6 +294,8 @@ approval = Table(
     Column("calls", Integer, nullable=False, server_default="1"),
     UniqueConstraint("machine", "request"),
     Index("approval_by_state", "organisation", "state", "asked"),
+    # Who waits for an answer asks every half second whether a time is over, among all that were ever asked.
+    Index("approval_by_expiry", "state", "expires"),
 )
 """Approvals that machines ask people for. None is ever deleted: what became of it is its state."""
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import zstandard
-from sqlalchemy import case, func, or_, select, text
+from sqlalchemy import func, select, text
 
 from verdikt.model.chain_head import ChainHead
-from verdikt.model.session_state import CANARY_SESSION
 from verdikt.serve import schema
 from verdikt.serve.entry_search import (
     EntryPage,
@@ -22,6 +20,13 @@ from verdikt.serve.entry_search import (
     search_entries,
     session_to_record,
 )
+from verdikt.serve.fleet_reads import (
+    FleetQuery,
+    MachineRow,
+    count_rewritten_sessions,
+    list_machines,
+    select_machines,
+)
 from verdikt.serve.ingest import HOUR_MICROSECONDS
 
 if TYPE_CHECKING:
@@ -32,31 +37,9 @@ if TYPE_CHECKING:
     from verdikt.serve.database import Database
     from verdikt.team.search_query import SearchQuery
 
+_ALL_MACHINES = FleetQuery()
 MAX_SEGMENT_BYTES = 16 << 20
 """Most bytes that the lines of one segment may have; more means that the database was changed by something else."""
-
-
-class MachineRow(NamedTuple):
-    """One machine as the fleet view shows it. Times are microseconds since the epoch."""
-
-    id: int
-    name: str
-    enrolled: int
-    revoked: int | None
-    seen: int | None
-    version: str
-    team: str
-    sessions: int
-    entries: int
-    forks: int
-    unsent: int
-    problems: int
-    lost_hosts: list[str]
-    """Hosts that called the machine's hook and no longer do."""
-    policy: str
-    """Digest of its policy outside of projects."""
-    faults: list[str]
-    """What `verdikt doctor` finds at fault there."""
 
 
 class StoredChain(NamedTuple):
@@ -94,43 +77,25 @@ class StoreReader:
     def _begin(self) -> AbstractContextManager[Connection]:
         return self._database.begin_read_of(self._organisation, self._machines)
 
-    def list_machines(self) -> list[MachineRow]:
-        """Return the machines, by name."""
-        machines, chains, forks = schema.machine, schema.chain, schema.fork
-        fork_counts = (
-            select(chains.c.machine, func.count().label("count"))
-            .join(forks, forks.c.chain == chains.c.id)
-            .group_by(chains.c.machine)
-            .subquery()
-        )
-        # What the lists show to which the numbers link.
-        is_canary, passed_canaries = chains.c.session == CANARY_SESSION, chains.c.decisions - chains.c.blocks
-        is_listed = or_(~is_canary, passed_canaries > 0)
-        query = (
-            select(
-                machines.c.id,
-                machines.c.name,
-                machines.c.enrolled,
-                machines.c.revoked,
-                machines.c.seen.label("reported"),
-                machines.c.status,
-                func.max(chains.c.received).label("received"),
-                machines.c.version,
-                machines.c.team,
-                func.coalesce(func.sum(case((is_listed, 1), else_=0)), 0).label("sessions"),
-                func.coalesce(func.sum(case((is_canary, passed_canaries), else_=chains.c.seq)), 0).label("entries"),
-                func.coalesce(func.max(fork_counts.c.count), 0).label("forks"),
-            )
-            .outerjoin(chains, chains.c.machine == machines.c.id)
-            .outerjoin(fork_counts, fork_counts.c.machine == machines.c.id)
-            .where(machines.c.organisation == self._organisation)
-            .group_by(machines.c.id)
-            .order_by(machines.c.name)
-        )
-        if self._machines is not None:
-            query = query.where(machines.c.id.in_(self._machines))
+    def list_machines(self, query: FleetQuery = _ALL_MACHINES) -> list[MachineRow]:
+        """Return machines by name; with a limit, one more when there is another page."""
         with self._begin() as connection:
-            return [_build_machine_row(dict(row)) for row in connection.execute(query).mappings()]
+            return list_machines(connection, self._organisation, self._machines, query)
+
+    def find_machine(self, machine: int) -> bool:
+        """Return whether the person sees a machine."""
+        if self._machines is not None and machine not in self._machines:
+            return False
+        table = schema.machine
+        query = select(table.c.id).where(table.c.organisation == self._organisation, table.c.id == machine)
+        with self._begin() as connection:
+            return connection.execute(query).scalar() is not None
+
+    def read_fleet(self) -> tuple[list[MachineRow], int]:
+        """Return all machines without what they sent, and the number of sessions with another history."""
+        with self._begin() as connection:
+            rewritten = count_rewritten_sessions(connection, self._organisation, self._machines)
+            return select_machines(connection, self._organisation, self._machines), rewritten
 
     def read_chain(self, chain: int) -> StoredChain | None:
         """Return a chain; None when there is none with this id that the person sees."""
@@ -250,20 +215,3 @@ class StoreReader:
             return [
                 (hour * HOUR_MICROSECONDS, verdict, int(count)) for hour, verdict, count in connection.execute(query)
             ]
-
-
-def _build_machine_row(row: dict[str, Any]) -> MachineRow:
-    status = json.loads(row.pop("status"))
-    # Either sign of life counts.
-    seen = max(row.pop("reported") or 0, row.pop("received") or 0) or None
-    # PostgreSQL sums into decimals.
-    row["entries"] = int(row["entries"])
-    return MachineRow(
-        **row,
-        seen=seen,
-        unsent=status.get("unsent", 0),
-        problems=status.get("problems", 0),
-        lost_hosts=status.get("lost", []),
-        policy=status.get("policy", ""),
-        faults=status.get("faults", []),
-    )

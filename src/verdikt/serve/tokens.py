@@ -72,8 +72,13 @@ class Tokens:
                 connection.execute(update(table).where(table.c.id == row.id).values(used=time))
         return person._replace(scopes=frozenset(row.scopes.split()))
 
-    def list_tokens(self, organisation: int, person: int | None) -> list[dict[str, Any]]:
-        """Return the tokens of one person, or of the organisation, without their secrets."""
+    def list_tokens(
+        self, organisation: int, person: int | None, *, before: int = 0, limit: int | None = None
+    ) -> list[dict[str, Any]]:
+        """Return tokens of one person or of the organisation, the newest first, without their secrets.
+
+        `before` is the last one of the page before.
+        """
         table, people = schema.token, schema.person
         query = (
             select(table, people.c.name.label("person_name"))
@@ -83,9 +88,11 @@ class Tokens:
         )
         if person is not None:
             query = query.where(table.c.person == person)
+        if before:
+            query = query.where(table.c.id < before)
         hidden = ("secret_sha256", "organisation")
         with self._database.begin_read_of(organisation) as connection:
-            rows = connection.execute(query).mappings()
+            rows = connection.execute(query.limit(limit)).mappings()
             return [{name: value for name, value in row.items() if name not in hidden} for row in rows]
 
     def revoke_token(self, organisation: int, token: int, person: int | None, now: float) -> bool:

@@ -95,6 +95,11 @@ class MachineIdentity:
         except OSError as error:
             raise ServiceError(f"cannot write `{self._key}`: {error.strerror}; make room, and enrol again") from error
 
+    def replace_key(self) -> None:
+        """Make another key, in place of one that the service does not take any more."""
+        self._key.unlink(missing_ok=True)
+        self._create_key()
+
     def get_public_key_hex(self) -> str:
         """Return the public half of the key."""
         return self.load_or_create_key().public_key().public_bytes(Encoding.Raw, PublicFormat.Raw).hex()

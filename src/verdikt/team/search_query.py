@@ -23,6 +23,11 @@ TEXT_KEYS = ("guard", "tool", "effect", "host", "session", "machine", "team", "p
 ENTRY_KEY = "entry"
 """Key whose value names single entries: `entry:3/18,3/21` is two of the session with the number 3."""
 
+STATE_KEY = "is"
+"""Key whose value is a state of the session: `is:rewritten` is one of which there is another history."""
+
+REWRITTEN = "rewritten"
+
 CODE_KEYS: dict[str, dict[str, int]] = {"verdict": VERDICT_CODES, "kind": KIND_CODES, "class": CLASS_CODES}
 """Keys whose value is one of a few words → the numbers that stores have for them."""
 
@@ -38,6 +43,7 @@ class SearchQuery:
     """Chain and sequence number of each."""
     since: int | None = None
     until: int | None = None
+    is_rewritten: bool = False
 
 
 def parse_query(text: str, now_seconds: float) -> SearchQuery:
@@ -51,6 +57,7 @@ def parse_query(text: str, now_seconds: float) -> SearchQuery:
     words: list[str] = []
     entries: list[tuple[int, int]] = []
     times: dict[str, int] = {}
+    is_rewritten = False
     for key, value in _split_tokens(text):
         if not key:
             words.append(value)
@@ -60,9 +67,14 @@ def parse_query(text: str, now_seconds: float) -> SearchQuery:
             patterns[key] = (*patterns.get(key, ()), value)
         elif key == ENTRY_KEY:
             entries += map(_parse_entry, value.split(","))
+        elif key == STATE_KEY:
+            if value != REWRITTEN:
+                raise WireError(f"expected `{REWRITTEN}` after `{STATE_KEY}:`, found `{value}`")
+            is_rewritten = True
         else:
             times[key] = _parse_time(key, value, now_seconds)
-    return SearchQuery(codes, patterns, tuple(words), tuple(entries), times.get("since"), times.get("until"))
+    since, until = times.get("since"), times.get("until")
+    return SearchQuery(codes, patterns, tuple(words), tuple(entries), since, until, is_rewritten)
 
 
 def _split_tokens(text: str) -> list[tuple[str, str]]:
@@ -75,7 +87,7 @@ def _split_tokens(text: str) -> list[tuple[str, str]]:
             raise WireError(f"expected a closing quote, found `{text[position:].strip()[:40]}`")
         key, quoted, plain = match.groups()
         value = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else plain
-        if key and key not in {*CODE_KEYS, *TEXT_KEYS, ENTRY_KEY, "since", "until"}:
+        if key and key not in {*CODE_KEYS, *TEXT_KEYS, ENTRY_KEY, STATE_KEY, "since", "until"}:
             # `http://…` is a word, not an unknown key; a misspelt key finds nothing, as any other misspelling does.
             key, value = "", f"{key}:{value}"
         tokens.append((key or "", value))

@@ -18,9 +18,11 @@ from tests.postgres import run_postgres
 from tests.unit.serve.team_server import run_team
 from tests.unit.ship.tls_front import run_tls_front, write_certificates
 from tests.unit.web.browser import ensure_vendor_files
+from verdikt.observe.clock import SystemClock
 from verdikt.serve import schema
 from verdikt.serve.store import TeamStore
-from verdikt.ship.machine_identity import read_authorities
+from verdikt.ship.machine_identity import MachineIdentity, read_authorities
+from verdikt.ship.service_client import Refused, ServiceClient
 from verdikt.team.search_query import SearchQuery
 
 
@@ -113,6 +115,38 @@ def test_a_machine_without_a_log_enrols(tmp_path: Path) -> None:
 
     assert sent == "0 entries sent"
     assert home.stat().st_mode & 0o077 == 0
+
+
+def test_a_revoked_machine_enrols_with_another_key(tmp_path: Path) -> None:
+    """Who took the old key may have it still: it comes in no more, by a code for fleets or a person's word."""
+    ensure_vendor_files()
+    home = tmp_path / "home"
+    with run_team(f"sqlite:///{tmp_path / 'team.db'}") as server:
+        enrol = (
+            "ship",
+            "enrol",
+            server.url,
+            "--code",
+            server.create_code(uses=2),
+            "--name",
+            "ana",
+            "--home",
+            str(home),
+        )
+        run_verdikt(*enrol)
+        old_key = MachineIdentity(home).get_public_key_hex()
+        server.team.store.revoke_machine(server.organisation, 1, 5)
+        client = ServiceClient(server.url, SystemClock())
+        newcomer = json.dumps({"name": "ana", "public_key": old_key}).encode()
+        with pytest.raises(Refused, match="the key of this machine was revoked"):
+            client.call("POST", "/v1/enrol/device", newcomer, is_signed=False)
+        again = run_verdikt(*enrol)
+        sent = run_verdikt("ship", "run", "--once", "--home", str(home))
+
+    assert "revoked the key of this machine: it enrols with a new one" in again
+    assert "enrolled as machine 2" in again
+    assert sent == "0 entries sent"
+    assert MachineIdentity(home).get_public_key_hex() != old_key
 
 
 def test_a_machine_that_enrols_is_heard_of_at_once_where_the_warm_process_runs(tmp_path: Path) -> None:

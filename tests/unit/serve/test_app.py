@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pyarrow.parquet
 import pytest
+from sqlalchemy import update
 from starlette.testclient import TestClient
 
 from tests.cleanup import close_after_test
@@ -20,9 +21,11 @@ from tests.unit.serve.submissions import add_machine
 from tests.unit.team.chains import build_lines
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.entry import EntryKind, build_entry
+from verdikt.serve import schema
 from verdikt.serve.api import ROUTES
 from verdikt.serve.app import PAGES, SECURITY_HEADERS
 from verdikt.serve.feed import FEED_ROUTE
+from verdikt.serve.fleet_reads import TRAITS
 from verdikt.serve.machine_api import MACHINE_ROUTES
 from verdikt.serve.machines import EnrolledMachine
 from verdikt.serve.people import COOKIE_SECONDS, LINK_SECONDS, ROLES, Person
@@ -198,6 +201,49 @@ def test_people_see_the_machines_of_their_team_and_their_own(site: Site) -> None
         for path in ("/v1/machines", "/v1/entries", "/v1/sessions", "/v1/overview"):
             assert "secret-host" not in client.get(path).text
     assert {entry["session"] for entry in viewer.get("/v1/entries").json()["entries"]} == {"s"}
+
+
+def test_the_list_of_machines_has_pages_and_its_numbers_are_those_of_lists(site: Site) -> None:
+    """By name, those with one trait or a part of a name alone; a viewer's counts are of what they see."""
+    now = int(site.clock.now() * 1e6)
+    statuses: dict[str, tuple[str, int | None]] = {
+        "ben": ('{"lost": ["claude"]}', now),
+        "cleo": ('{"faults": ["the policy"], "lost": ["codex"], "unsent": 3}', now),
+        "dan": ("{}", now - 16 * 60 * 1_000_000),
+        "eve": ('{"faults": ["the policy"]}', now),
+    }
+    for name, (status, seen) in statuses.items():
+        machine = add_machine(site.store, name, team="shop")
+        with site.store.database.begin_write() as connection:
+            row = update(schema.machine).where(schema.machine.c.id == machine.id)
+            connection.execute(row.values(status=status, seen=seen, revoked=now if name == "eve" else None))
+    auditor = site.sign_in("auditor")
+
+    def list_names(**query: str) -> list[str]:
+        names, cursor = [], ""
+        while True:
+            page = auditor.get("/v1/machines", params={"limit": "2", "cursor": cursor, **query}).json()
+            names += [machine["name"] for machine in page["machines"]]
+            cursor = page["cursor"]
+            if not cursor:
+                return names
+
+    assert list_names() == ["ana", "ben", "cleo", "dan", "eve"]
+    counts = auditor.get("/v1/machines").json()["counts"]
+    assert counts == {"all": 5, "no-hook": 2, "doctor": 1, "rewritten": 0, "unsent": 1, "silent": 1, "revoked": 1}
+    for trait in TRAITS:
+        assert len(list_names(trait=trait)) == counts[trait], trait
+    assert (list_names(trait="no-hook"), list_names(q="SHO"), list_names(q="_")) == (
+        ["ben", "cleo"],
+        ["ben", "cleo", "dan", "eve"],
+        [],
+    )
+    assert auditor.get("/v1/machines?trait=x").status_code == 400
+    overview = auditor.get("/v1/overview").json()
+    assert (overview["machines_without_hook"], overview["machines_at_fault"]) == (counts["no-hook"], counts["doctor"])
+    assert site.sign_in("viewer").get("/v1/machines").json()["counts"]["all"] == 1
+    sent = auditor.get("/v1/machines?q=ana").json()["machines"][0]
+    assert (sent["sessions"], sent["entries"]) == (1, 20)
 
 
 def test_a_look_at_a_session_of_another_team_is_recorded_once_an_hour(site: Site) -> None:
@@ -443,6 +489,20 @@ def test_export_is_the_lines_or_a_table_of_what_was_found(site: Site) -> None:
     assert ",=cmd" not in table.text
 
 
+def test_an_export_is_recorded_before_its_first_line(sqlite_site: Site) -> None:
+    """What leaves the service may be of every team; a program is named as what it is."""
+    auditor = sqlite_site.sign_in("auditor")
+    auditor.get("/v1/export?format=csv&q=verdict:block")
+    token = post(auditor, "/v1/tokens", {"scopes": ["export"]}).json()["token"]
+    sqlite_site.open_client().get("/v1/export", headers={"Authorization": f"Bearer {token}"})
+    events = sqlite_site.people.list_events(sqlite_site.machine.organisation)
+
+    assert [(event["actor"], event["object"]) for event in events if event["verb"] == "export"] == [
+        ("token of Ana", "jsonl"),
+        ("Ana", "csv verdict:block"),
+    ]
+
+
 def test_export_of_parquet_without_pyarrow_says_so(sqlite_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """The answer is an error before it begins, and the pages do not offer it; nor any export to those who may not."""
     client = sqlite_site.sign_in("auditor")
@@ -454,6 +514,19 @@ def test_export_of_parquet_without_pyarrow_says_so(sqlite_site: Site, monkeypatc
     assert client.get("/v1/me").json()["exports"] == ["jsonl", "csv"]
     assert sqlite_site.sign_in("viewer").get("/v1/me").json()["exports"] == []
     assert (response.status_code, "pip install pyarrow" in response.text) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("role", "team", "status"),
+    [("developer", "web", 200), ("developer", "", 200), ("developer", "payments", 403), ("admin", "payments", 200)],
+)
+def test_a_person_puts_a_machine_into_their_own_team(sqlite_site: Site, role: str, team: str, status: int) -> None:
+    """Else anyone could put what they like before another team's eyes."""
+    begun = sqlite_site.service.devices.begin("laptop", secrets.token_bytes(32), sqlite_site.clock.now())
+    assert begun is not None
+    response = post(sqlite_site.sign_in(role), f"/v1/device-codes/{begun.code}/confirmation", {"team": team})
+
+    assert response.status_code == status
 
 
 def test_a_code_for_machines_is_made_by_admins(sqlite_site: Site) -> None:
@@ -473,7 +546,7 @@ def test_overview_counts_the_decisions_of_the_last_days(site: Site) -> None:
 
     assert sum(hour.get("block", 0) for hour in overview["hours"]) == 2
     assert sum(hour.get("ask", 0) for hour in overview["hours"]) == 3
-    assert (overview["machines"], overview["machines_seen_today"], overview["forks"]) == (1, 1, 0)
+    assert (overview["machines"], overview["machines_seen_today"], overview["rewritten_sessions"]) == (1, 1, 0)
 
 
 def test_a_too_large_body_is_refused(site: Site) -> None:

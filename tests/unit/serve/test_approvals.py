@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from tests.asking_machine import POLICY, AskingMachine, build_call
 from tests.unit.serve.http_client import ORIGIN, Site, post
 from tests.unit.serve.security_key import SoftwareKey, mirror_signature, write_otherwise
+from tests.unit.team.chains import build_lines
 from verdikt.errors import WireError
 from verdikt.ledger.approval_outbox import list_announced
 from verdikt.ledger.approvals import describe_request, read_request_state
@@ -500,6 +501,31 @@ def test_a_question_is_seen_by_those_whom_it_concerns(
 
     assert bool(team.list_waiting(client)) is is_visible
     assert client.get(f"/v1/approvals/{approval['id']}").status_code == (200 if is_visible else 404)
+
+
+def test_the_actions_before_are_linked_for_those_who_may_see_them(team: Team) -> None:
+    """Who answers for a group need not see what the machine sends."""
+    approval = team.ask()
+    team.site.machine.send(*build_lines(approval["session"], range(1, 4)))
+    path = f"/v1/approvals/{approval['id']}"
+    release = team.sign_in("Ben", "approver", group="release")
+
+    assert team.owner.get(path).json()["chain"] == team.site.machine.list_sessions()[0]["chain"]
+    assert release.get(path).json()["chain"] is None
+
+
+def test_what_others_were_asked_is_not_shown_for_comparison(team: Team) -> None:
+    """A script that another group approved under a rule of the same name is not for those who answer now."""
+    approval = team.ask()
+    assert [vote(client, approval)[0] for client in team.release] == [200, 200]
+    later = team.ask("./deploy.sh eu")
+    release = team.sign_in("Ben", "approver", group="release")
+    shown = release.get(f"/v1/approvals/{later['id']}").json()["previous_texts"]
+    with team.site.store.database.begin_write() as connection:
+        connection.exec_driver_sql(f"UPDATE approval SET groups = '\nsecurity\n' WHERE id = {approval['id']}")
+
+    assert list(shown) != []
+    assert release.get(f"/v1/approvals/{later['id']}").json()["previous_texts"] == {}
 
 
 def test_votes_that_come_at_once_are_counted_one_by_one(team: Team) -> None:

@@ -3,16 +3,20 @@
 import asyncio
 import json
 from collections import Counter
-from typing import Any
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from typing import Any, cast
 
 import pytest
 
 from tests.unit.serve.http_client import Site
+from tests.unit.serve.submissions import add_machine
 from tests.unit.team.chains import build_lines
 from verdikt.serve import feed
-from verdikt.serve.feed import stream_feed
+from verdikt.serve.feed import open_feed, stream_feed
 from verdikt.serve.feed_reads import FeedReads
 from verdikt.serve.people import Person
+from verdikt.serve.routes import ApiCall
 from verdikt.serve.store import TeamStore
 from verdikt.serve.store_reader import StoreReader
 
@@ -114,6 +118,43 @@ def test_viewers_who_see_the_same_share_their_reads(site: Site, monkeypatch: pyt
     assert len(by_visibility) == 2
     # By themselves, twenty would have read twenty times as often as one.
     assert by_visibility[everybody.visibility] < 10 * by_visibility[nothing.visibility]
+
+
+@pytest.mark.parametrize(
+    ("roles", "other_organisation", "sessions"),
+    [
+        (["auditor"], False, {"s", "hidden"}),
+        (["viewer"], False, {"s"}),
+        (["approver"], False, {"s"}),
+        (["developer"], False, set()),
+        (["auditor"], True, set()),
+    ],
+    ids=str,
+)
+def test_the_feed_shows_what_its_person_may_see(
+    site: Site, roles: list[str], sessions: set[str], *, other_organisation: bool
+) -> None:
+    """Their own machines and their team's, for some roles all, and nothing of another organisation."""
+    site.machine.send(*CHAIN[:2])
+    add_machine(site.store, "secret-host", team="payments").send(*build_lines("hidden", range(1, 3)))
+    cookie = site.sign_in(*roles, other_organisation=other_organisation).cookies[site.service.cookie_name]
+    site.service.feed_reads = FeedReads(0.01)
+    position = {"position": "0.0" if site.store.database.is_postgresql else "0"}
+    call = ApiCall(site.service, None, {}, position, b"", {site.service.cookie_name: cookie})
+
+    async def read() -> list[dict[str, Any]]:
+        stream = cast("AsyncGenerator[bytes]", open_feed(call).body_iterator)
+        entries: list[dict[str, Any]] = []
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.5 if not sessions else 30):
+                async for event in stream:
+                    entries += json.loads(event.partition(b"data: ")[2] or b"[]")
+                    if entries:
+                        break
+        await stream.aclose()
+        return entries
+
+    assert {entry["session"] for entry in asyncio.run(read())} == sessions
 
 
 def test_the_feed_needs_a_login(site: Site) -> None:

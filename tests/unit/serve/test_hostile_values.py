@@ -35,7 +35,7 @@ from verdikt.serve.safe_request import SafeSender
 from verdikt.serve.store import TeamStore
 
 VALUES: tuple[Any, ...] = ("\0", "\ud800", "é" * 70_000, {"\0": "\0", "id": "é"}, ["\0"], 2**53)
-QUERY_VALUES = ("\0", "é" * 70, "9" * 18, "9" * 40, "9223372036854775807.9223372036854775807", "verdict:\0")
+QUERY_VALUES = ("\0", "0", "é" * 70, "9" * 18, "9" * 40, "9223372036854775807.9223372036854775807", "verdict:\0")
 PATH_VALUES = ("%00", "%ff", "9" * 18, "9" * 19, "%F0%9F%98%80")
 QUERY_NAMES = sorted({name for route in ROUTES for name in route.parameters})
 ADDRESSES = (

@@ -15,8 +15,8 @@ from tests.unit.team.chains import build_lines
 from tests.unit.web.browser import ensure_vendor_files
 from verdikt.errors import ServiceError
 from verdikt.serve import group_ingest, machine_rates
+from verdikt.serve.fleet_reads import MachineRow
 from verdikt.serve.machine_keys import CACHE_SECONDS
-from verdikt.serve.store_reader import MachineRow
 from verdikt.ship.machine_identity import MachineIdentity
 from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
 
@@ -205,13 +205,14 @@ def test_a_too_large_request_is_refused(sqlite_server: TeamServer, clock: FakeCl
         machine.open_client().call("POST", "/v1/entries", b"x" * (2 << 20))
 
 
+@pytest.mark.parametrize("limit", ["MAX_WAITING_ENTRIES", "MAX_WAITING_BYTES"])
 def test_an_overloaded_service_says_when_to_come_again(
-    sqlite_server: TeamServer, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sqlite_server: TeamServer, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    """More than the queue takes is 429 with a time, and nothing is lost by it."""
+    """More than the queue takes, by number or by size, is 429 with a time, and nothing is lost by it."""
     machine = sqlite_server.enrol(tmp_path / "ana", clock=clock)
     machine.log("s", 3)
-    monkeypatch.setattr(group_ingest, "MAX_WAITING_ENTRIES", 2)
+    monkeypatch.setattr(group_ingest, limit, 2)
     shipper = machine.open_shipper()
     with pytest.raises(Unreachable, match="more is waiting") as error:
         shipper.ship_new_lines()

@@ -212,7 +212,7 @@ def insert_rows(connection: Connection, kept: dict[str, list[dict[str, Any]]]) -
 
 def test_store_on_an_empty_database_says_what_to_run(database_url: str) -> None:
     """A replica never changes the schema by itself."""
-    with pytest.raises(ServiceError, match=r"expected a database of version 0006, found it empty: run `verdikt serve"):
+    with pytest.raises(ServiceError, match=r"expected a database of version 0007, found it empty: run `verdikt serve"):
         TeamStore(database_url)
 
 

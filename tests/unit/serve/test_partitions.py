@@ -106,29 +106,48 @@ def test_a_restored_database_gets_the_partitions_that_it_lacks(machine: Machine)
     assert list_partitions(machine) == FUTURE_NAMES
 
 
-def explain_search(machine: Machine, query: SearchQuery) -> str:
-    """Return the plan of a search, as the statement that it really runs."""
+def explain_search(machine: Machine, query: SearchQuery, *, visible: bool = True, sessions: bool = False) -> str:
+    """Return the plan of a search, as the statement that it really runs; for one who sees this machine, or all."""
     database, statements = machine.store.database, []
+    machines = frozenset({machine.id}) if visible else None
 
     def collect(_: object, __: object, statement: str, parameters: object, *___: object) -> None:
         statements.append((statement, parameters))
 
     event.listen(database.engine, "before_cursor_execute", collect)
-    machine.store.read_as(machine.organisation, frozenset({machine.id})).search_entries(query)
+    reader = machine.store.read_as(machine.organisation, machines)
+    reader.find_sessions(query) if sessions else reader.search_entries(query)
     event.remove(database.engine, "before_cursor_execute", collect)
-    with database.begin_read_of(machine.organisation, frozenset({machine.id})) as connection:
+    with database.begin_read_of(machine.organisation, machines) as connection:
         statement, parameters = statements[-1]
         return "\n".join(connection.exec_driver_sql(f"EXPLAIN {statement}", parameters).scalars())
 
 
-def add_many_entries(machine: Machine) -> None:
+def add_many_entries(machine: Machine, chains: int = 1) -> None:
     """Add so many that reading each of them costs more than an index; their lines are not there."""
-    values = "1, 0, 1, 1000 + i, 1, 1, 1, 1, 1, 1, 1, 'h', repeat(md5(i::text), 3), 's'"
+    values = f"1, 0, 1 + i % {chains}, 1000 + i, 1, 1, 1, 1, 1, 1, 1, 'h', repeat(md5(i::text), 3), 's'"
     columns = "organisation, day, chain, seq, ts, kind, guard, class, tool, effect, host, hash, summary, shape"
     with machine.store.database.begin_write() as connection:
         connection.execute(text(f"INSERT INTO entry ({columns}) SELECT {values} FROM generate_series(1, 40000) AS i"))
     with machine.store.database.begin_alone() as connection:
         connection.execute(text("ANALYZE entry"))
+
+
+def test_a_page_is_found_by_time_and_not_by_reading_everything(machine: Machine) -> None:
+    """The conditions that PostgreSQL adds of its own make it expect few rows: it would read all of them and sort."""
+    add_many_entries(machine, chains=20_000)
+    columns = "organisation, machine, session, generation, seq, hash, signed_seq, first_ts, last_ts, received, host"
+    counts = "directory, title, decisions, asks, blocks, claims, proofs, forked"
+    values = f"1, {machine.id}, 's' || i, 0, 9, 'h', 0, 1, 1000 + i, 1, '', '', '', 9, 0, 1, 0, 0, false"
+    with machine.store.database.begin_write() as connection:
+        chains = f"INSERT INTO chain ({columns}, {counts}) SELECT {values} FROM generate_series(1, 20000) AS i"
+        connection.execute(text(chains))
+    with machine.store.database.begin_alone() as connection:
+        connection.execute(text("ANALYZE chain"))
+
+    for query, sessions in (("", False), ("", True), ("verdict:block", True)):
+        plan = explain_search(machine, parse_query(query, NOW / 1e6), visible=False, sessions=sessions)
+        assert ("chain_by_time" if sessions else "entry_first_by_time") in plan, (query, plan)
 
 
 def test_a_search_by_text_uses_the_index(machine: Machine) -> None:

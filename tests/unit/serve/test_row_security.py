@@ -7,7 +7,7 @@ from tests.cleanup import close_after_test
 from tests.postgres import PostgresServer
 from tests.unit.serve.submissions import NOW, Machine, add_machine
 from tests.unit.team.chains import build_lines
-from verdikt.errors import ServiceError
+from verdikt.errors import ServiceError, WireError
 from verdikt.serve.people import People
 from verdikt.serve.store import TeamStore
 
@@ -118,6 +118,18 @@ def test_a_transaction_that_names_no_organisation_fails(machines: tuple[Machine,
             connection.execute(text("SELECT count(*) FROM entry")).scalar()
         with database.begin_read_of(1) as connection:
             connection.execute(text("SELECT count(*) FROM entry")).scalar()
+
+
+def test_a_statement_for_people_ends_by_itself(
+    machines: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search that reads everything must not do so for ever; who asked hears to search for less."""
+    monkeypatch.setattr("verdikt.serve.database.READ_TIMEOUT", "50ms")
+    with (
+        pytest.raises(WireError, match="this takes too long: search for less"),
+        machines[0].store.database.begin_read_of(machines[0].organisation) as connection,
+    ):
+        connection.execute(text("SELECT pg_sleep(60)"))
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM entry", "UPDATE chain SET seq = 0", "SELECT * FROM login"])

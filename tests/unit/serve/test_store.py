@@ -91,7 +91,12 @@ def test_a_fork_is_kept_as_evidence_and_the_session_goes_on(machine: Machine) ->
     assert machine.read_lines("s") == CHAIN[:5] + other
     evidence = machine.store.read_as(machine.organisation).read_forks(old["chain"])
     assert [(seq, data) for seq, _, data in evidence] == [(10, b"".join(other))]
-    assert machine.store.read_as(machine.organisation).list_machines()[0].forks == 1
+    reader = machine.store.read_as(machine.organisation)
+    assert reader.list_machines()[0].forks == 1
+    rewritten = parse_query("is:rewritten", NOW / 1e6)
+    assert [row["chain"] for row in reader.find_sessions(rewritten).sessions] == [old["chain"]]
+    assert {row["chain"] for row in reader.search_entries(rewritten).entries} == {old["chain"]}
+    assert reader.read_fleet()[1] == 1
 
 
 def test_machines_with_the_same_session_name_have_chains_of_their_own(store: TeamStore) -> None:

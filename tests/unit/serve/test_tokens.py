@@ -1,6 +1,8 @@
 """Tokens of programs: what they can do, and that only their digests are stored."""
 
+import secrets
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -96,6 +98,32 @@ def test_the_secret_is_not_stored_nor_listed(site: Site, tmp_path: Path) -> None
 def test_a_token_has_limits(site: Site, body: dict[str, object]) -> None:
     """At most a year, known scopes, a short name."""
     assert post(site.sign_in("viewer"), "/v1/tokens", body).status_code == 400
+
+
+def test_tokens_and_people_come_in_pages(site: Site) -> None:
+    """Each once; people by a part of their name or address alone, too."""
+    for _ in range(5):
+        make_token(site, "read")
+    organisation = site.machine.organisation
+    for name in ("Cleo", "Ben", "Cleo", "Eve"):
+        site.people.ensure_person(organisation, f"{name}{secrets.token_hex(2)}", name, frozenset({"viewer"}))
+    site.people.ensure_person(site.other_machine.organisation, "x", "Cleo", frozenset({"viewer"}))
+    admin = site.sign_in("admin")
+
+    def list_all(path: str, name: str, **query: str) -> list[Any]:
+        rows, cursor = [], ""
+        while True:
+            page = admin.get(path, params={"limit": "2", "cursor": cursor, **query}).json()
+            rows += page[name]
+            cursor = page["cursor"]
+            if not cursor:
+                return rows
+
+    ids = [token["id"] for token in list_all("/v1/tokens", "tokens")]
+    assert (len(ids), ids) == (5, sorted(set(ids), reverse=True))
+    names = [person["name"] for person in list_all("/v1/people", "people")]
+    assert names == ["Ana", "Ana", "Ben", "Cleo", "Cleo", "Eve"]
+    assert [person["name"] for person in list_all("/v1/people", "people", q="LE")] == ["Cleo", "Cleo"]
 
 
 def test_people_see_and_revoke_their_own_tokens(site: Site) -> None:

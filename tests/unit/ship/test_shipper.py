@@ -20,8 +20,8 @@ from verdikt.ledger.files import FileStore
 from verdikt.model.entry import Entry, EntryKind, decode_entry, seal_entry
 from verdikt.observe.clock import SystemClock
 from verdikt.serve import schema
+from verdikt.serve.fleet_reads import MachineRow
 from verdikt.serve.people import Person
-from verdikt.serve.store_reader import MachineRow
 from verdikt.ship.machine_identity import MachineIdentity
 from verdikt.ship.service_client import Refused, ServiceClient, Unreachable
 from verdikt.ship.shipper import LOOK_SECONDS, SEND_LINES, SEND_SECONDS

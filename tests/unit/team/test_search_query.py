@@ -29,6 +29,7 @@ NOW = 1_793_000_000.0
         ("entry:3/18,3/21 entry:4/1", SearchQuery(entries=((3, 18), (3, 21), (4, 1)))),
         ("since:7d", SearchQuery(since=int((NOW - 7 * 86_400) * 1e6))),
         ("until:5", SearchQuery(until=5)),
+        ("is:rewritten", SearchQuery(is_rewritten=True)),
     ],
 )
 def test_parse_query_reads_each_word(text: str, query: SearchQuery) -> None:
@@ -43,6 +44,7 @@ def test_parse_query_reads_each_word(text: str, query: SearchQuery) -> None:
         ("since:yesterday", "expected a duration such as `7d`"),
         ("entry:3", "expected the number of a session and of an entry such as `3/18` after `entry:`, found `3`"),
         ("entry:3/-1", "expected the number of a session and of an entry"),
+        ("is:red", "expected `rewritten` after `is:`, found `red`"),
         ('"open', "expected a closing quote"),
         ("x" * 1001, "expected at most 1000 characters"),
         ("a\0", "expected text that a database can hold"),

@@ -55,11 +55,13 @@ def test_a_person_signs_in_makes_a_token_and_lets_a_machine_in(browser: Browser,
     page.get_by_label("Code that a machine shows").fill(begun.code.lower())
     page.keyboard.press("Enter")
     expect(page.get_by_text("ana-laptop, key")).to_be_visible()
+    page.get_by_label("seen by").select_option("platform")
     page.get_by_role("button", name="It is mine").click()
     expect(page.get_by_text(re.compile("machine [0-9]+ may send now"))).to_be_visible()
     page.context.close()
 
     assert complaints == []
+    assert [machine.team for machine in team.store.read_as(1).list_machines()] == ["platform"]
 
 
 def test_a_person_without_a_role_reads_why(browser: Browser, team: TeamService) -> None:

@@ -67,6 +67,40 @@ def test_an_admin_makes_a_code_and_revokes_a_machine(open_as: OpenPage, server: 
     assert find_revoked(server) == [machine.id]
 
 
+def test_a_large_fleet_is_read_by_what_is_wrong_with_it(browser: Browser, tmp_path: Path) -> None:
+    """Page by page, or by a trait or a name, which the address says; numbers on the first page lead to these lists."""
+    with run_team(f"sqlite:///{tmp_path / 'team.db'}") as server:
+        store, organisation, now = server.team.store, server.organisation, int(server.team.clock.now() * 1e6)
+        machines = [store.add_machine(organisation, f"m{n:03}", bytes([n]) * 32, now) for n in range(130)]
+        with store.database.begin_write() as connection:
+            table = schema.machine
+            connection.execute(table.update().values(seen=now))
+            lost = table.update().where(table.c.id.in_(machines[120:123]))
+            connection.execute(lost.values(status=json.dumps({"lost": ["claude"]})))
+        people, complaints = server.team.service.people, Complaints()
+        admin = people.ensure_person(organisation, "a", "Ana", frozenset({"admin"}))
+        page = browser.new_context(locale="en-GB").new_page()
+        complaints.watch(page, f"{server.url}/")
+        page.goto(f"{server.url}/sign-in#{people.create_link(admin, server.team.clock.now())}")
+        page.get_by_role("link", name="3 machines").click()
+        expect(page.get_by_role("cell", name=re.compile("^m"))).to_have_text(["m120 ", "m121 ", "m122 "])
+        page.get_by_role("button", name="All 130").click()
+        expect(page.get_by_role("cell", name=re.compile("^m"))).to_have_count(100)
+        page.get_by_role("button", name="More machines").click()
+        expect(page.get_by_role("cell", name=re.compile("^m"))).to_have_count(130)
+        page.get_by_role("main").get_by_label("Search").fill("m04")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("cell", name=re.compile("^m"))).to_have_count(10)
+        assert page.url == f"{server.url}/settings?q=m04"
+        page.get_by_label("machines", exact=True).fill("50")
+        page.get_by_label("team", exact=True).fill("web")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("for 50 machines, for a day")).to_be_visible()
+        page.context.close()
+
+    assert complaints == []
+
+
 def test_the_record_of_the_service_is_read_to_its_beginning_and_verified(open_as: OpenPage, server: TeamServer) -> None:
     """Older rows are asked for; the chain of all is verified on request."""
     people, now = server.team.service.people, server.team.clock.now()

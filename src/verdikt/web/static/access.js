@@ -1,7 +1,7 @@
 // Who and what may come in: tokens of programs, people, machines that show a code.
-import { call, useData } from "./api.js";
+import { call, usePages } from "./api.js";
 import { html, useRef, useState } from "./html.js";
-import { instead } from "./parts.js";
+import { Empty, SearchBox, instead } from "./parts.js";
 import { showAge, showMoment, showText } from "./text.js";
 
 // Returns [message, run]: an action that failed says why, and what is shown is asked for again after each.
@@ -20,7 +20,7 @@ function useAction(onDone) {
 
 export function Tokens() {
   const [version, setVersion] = useState(0);
-  const { data } = useData("/v1/tokens", { version });
+  const { rows: tokens, loadMore } = usePages("/v1/tokens?limit=100", "tokens", { version });
   const [message, run] = useAction(() => setVersion((before) => before + 1));
   const name = useRef(null);
   const create = () =>
@@ -33,7 +33,7 @@ export function Tokens() {
     <h2>Tokens of programs</h2>
     <p class="facts">A program that reads with <code>Authorization: Bearer</code>; it can change nothing.</p>
     <ul class="plain">
-      ${(data?.tokens ?? []).filter((token) => !token.revoked).map(
+      ${tokens.filter((token) => !token.revoked).map(
         (token) => html`<li key=${token.id}>
           ${showText(token.name)} <code>vdk_${showText(token.kid)}_…</code>
           ${" "}<span class="facts">${showText(token.person_name)}, ${showText(token.scopes)}, until ${showMoment(token.expires)},
@@ -42,6 +42,7 @@ export function Tokens() {
         </li>`,
       )}
     </ul>
+    ${loadMore && html`<p><button onClick=${loadMore}>Older tokens</button></p>`}
     <form class="bar" onSubmit=${instead(create)}>
       <input ref=${name} placeholder="name of the token" aria-label="Name of the token" maxlength="60" />
       <button type="submit">Make a token</button>
@@ -50,17 +51,20 @@ export function Tokens() {
   </section>`;
 }
 
-export function People({ me }) {
+export function People({ me, query }) {
   const [version, setVersion] = useState(0);
-  const { data } = useData("/v1/people", { version });
+  const who = query.get("who") ?? "";
+  const { first, rows: people, loadMore } = usePages(`/v1/people?q=${encodeURIComponent(who)}&limit=100`, "people", { version });
   const [message, run] = useAction(() => setVersion((before) => before + 1));
   const change = (person, path, body) => run(() => call(`/v1/people/${person.id}/${path}`, { method: "POST", body }).then(() => ""));
   return html`<section>
     <h2>People</h2>
+    ${(loadMore || who) && html`<${SearchBox} query=${who} hint="name or address" parameter="who" />`}
+    ${who && people.length === 0 && first.data && html`<${Empty}>No person is like that.<//>`}
     <table>
       <thead><tr><th>name</th><th>roles</th><th>groups</th><th>signed in</th><th>access</th></tr></thead>
       <tbody>
-        ${(data?.people ?? []).map((person) => html`<tr key=${person.id}>
+        ${people.map((person) => html`<tr key=${person.id}>
           <td class="name">${showText(person.name)} <span class="facts">${showText(person.email)}</span></td>
           <td>${person.roles.map(showText).join(", ")}</td>
           <td class="long">${person.groups.map(showText).join(", ")}</td>
@@ -72,13 +76,15 @@ export function People({ me }) {
         </tr>`)}
       </tbody>
     </table>
+    ${loadMore && html`<p><button onClick=${loadMore}>More people</button></p>`}
     ${message && html`<p role="status">${showText(message)}</p>`}
   </section>`;
 }
 
 // A machine shows a code; the person sees which machine it is before saying that it is theirs.
-export function DeviceConfirmation({ onConfirm }) {
+export function DeviceConfirmation({ me, onConfirm }) {
   const code = useRef(null);
+  const team = useRef(null);
   const [device, setDevice] = useState(null);
   const [message, run] = useAction(() => {});
   const path = (text) => `/v1/device-codes/${encodeURIComponent(text)}`;
@@ -90,7 +96,8 @@ export function DeviceConfirmation({ onConfirm }) {
     });
   const confirm = () =>
     run(async () => {
-      const { machine } = await call(`${path(device.text)}/confirmation`, { method: "POST", body: {} });
+      const body = { team: team.current?.value ?? "" };
+      const { machine } = await call(`${path(device.text)}/confirmation`, { method: "POST", body });
       setDevice(null);
       onConfirm();
       return `machine ${machine} may send now`;
@@ -98,7 +105,11 @@ export function DeviceConfirmation({ onConfirm }) {
   return html`<form class="bar code-maker" onSubmit=${instead(look)}>
     <input ref=${code} placeholder="code that a machine shows" aria-label="Code that a machine shows" maxlength="9" />
     <button type="submit">Find the machine</button>
-    ${device && html`<p>${showText(device.name)}, key <code>${showText(device.fingerprint)}</code> <button type="button" onClick=${confirm}>It is mine</button></p>`}
+    ${device && html`<p>
+      ${showText(device.name)}, key <code>${showText(device.fingerprint)}</code>
+      ${me.groups.length > 0 && html` <label>seen by <select ref=${team}><option value="">me alone</option>${me.groups.map((group) => html`<option key=${group} value=${group}>${showText(group)}</option>`)}</select></label>`}
+      ${" "}<button type="button" onClick=${confirm}>It is mine</button>
+    </p>`}
     ${message && html`<p role="status">${showText(message)}</p>`}
   </form>`;
 }

@@ -87,8 +87,8 @@ export function useData(path, { everySeconds = 0, version = 0 } = {}) {
 
 // As `useData`, of a list that comes in pages. Returns {first, rows, loadMore}: the answer with the first page, its rows
 // with those of older pages, and what asks for the next of these; null when there is none.
-export function usePages(path, name) {
-  const first = useData(path);
+export function usePages(path, name, options = {}) {
+  const first = useData(path, options);
   const [older, setOlder] = useState({});
   const isSame = older.path === path;
   const rows = [...(first.data?.[name] ?? []), ...(isSame ? older.rows : [])];

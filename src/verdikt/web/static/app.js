@@ -85,7 +85,7 @@ function Page({ place, me, waiting }) {
   if (place.path === "/sessions") return html`<${SessionsPage} query=${place.query} me=${me} />`;
   if (place.path === "/approvals") return html`<${ApprovalsPage} query=${place.query} me=${me} />`;
   if (place.path === "/integrity") return html`<${IntegrityPage} query=${place.query} me=${me} />`;
-  if (place.path === "/settings") return html`<${SettingsPage} me=${me} />`;
+  if (place.path === "/settings") return html`<${SettingsPage} query=${place.query} me=${me} />`;
   if (place.path === "/") return html`<${NowPage} query=${place.query} me=${me} waiting=${waiting} />`;
   return html`<main tabindex="-1" class="page"><h1>Not found</h1><${Empty}>There is no such page. <a href="/">What happens now</a><//></main>`;
 }

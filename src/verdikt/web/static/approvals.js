@@ -155,7 +155,8 @@ function Approvers() {
 
 function describeNothing(tab) {
   if (tab === "history") return "No approval has ended yet.";
-  return tab === "mine" ? "No agent waits for you." : "No agent waits for an answer.";
+  if (tab === "mine") return "No agent waits for you.";
+  return html`No agent waits for an answer. Calls come here by rules with <code>approval:</code>, which <code>verdikt docs approvals</code> explains.`;
 }
 
 function HistorySearch({ q }) {

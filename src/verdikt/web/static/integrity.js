@@ -2,7 +2,7 @@
 import { usePages } from "./api.js";
 import { html } from "./html.js";
 import { ExportBar } from "./export.js";
-import { Empty, SearchBox, Verdict } from "./parts.js";
+import { Empty, NothingYet, SearchBox, Verdict } from "./parts.js";
 import { go } from "./router.js";
 import { ENTRIES, RowList } from "./rows.js";
 import { showMoment, showText } from "./text.js";
@@ -16,7 +16,7 @@ export function IntegrityPage({ query, me }) {
     <${SearchBox} query=${q} />
     <${SearchHelp} />
     <${ExportBar} q=${q} me=${me} data=${first} />
-    ${first.data && entries.length === 0 && html`<${Empty}>${q ? "Nothing was found." : "No entry was recorded yet."}<//>`}
+    ${first.data && entries.length === 0 && (q ? html`<${Empty}>Nothing was found.<//>` : html`<${NothingYet} me=${me} />`)}
     ${entries.length > 0 &&
     html`<${RowList}
       label="Entries, newest first"
@@ -37,6 +37,7 @@ const SEARCH_WORDS = [
   ["host:claude machine:ana-* team:web", "by agent, machine or team"],
   ["session:1f0c project:shop", "the beginning of a session's name, the end of a directory's"],
   ["kind:completion", "by kind of entry, such as decision, tool_call, completion, approval, gap"],
+  ["is:rewritten", "of sessions whose history was rewritten later"],
   ["since:7d until:2026-12-31", "by time"],
   ['deploy "push --force"', "words, or text in quotes, in what was done"],
 ];

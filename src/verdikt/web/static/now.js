@@ -114,11 +114,11 @@ function Attention({ data, waiting, isLocal }) {
       <li><a href="/integrity?q=verdict:block+since:7d"><b class="block">${total.block.toLocaleString()}</b> ${chooseNoun(total.block, "block")}</a></li>
       ${!isLocal && html`<li><a href="/settings"><b>${data.machines_seen_today}</b> of ${showCount(data.machines, "machine")} seen today</a></li>`}
     </ul>
-    ${(data.forks > 0 || data.machines_without_hook > 0 || data.machines_at_fault > 0 || data.problems.length > 0) &&
+    ${(data.rewritten_sessions > 0 || data.machines_without_hook > 0 || data.machines_at_fault > 0 || data.problems.length > 0) &&
     html`<ul class="attention">
-      ${data.forks > 0 && html`<li>${showCount(data.forks, "rewritten history", "rewritten histories")}: <a href="/sessions">look at the marked sessions</a></li>`}
-      ${data.machines_without_hook > 0 && html`<li>${showCount(data.machines_without_hook, "machine")} without its hook: <a href="/settings">which</a></li>`}
-      ${data.machines_at_fault > 0 && html`<li>${showCount(data.machines_at_fault, "machine")} on which doctor finds a fault: <a href="/settings">which</a></li>`}
+      ${data.rewritten_sessions > 0 && html`<li><a href="/sessions?q=is:rewritten">${showCount(data.rewritten_sessions, "session")}</a> whose history was rewritten</li>`}
+      ${data.machines_without_hook > 0 && html`<li><a href="/settings?trait=no-hook">${showCount(data.machines_without_hook, "machine")}</a> without a hook that was there</li>`}
+      ${data.machines_at_fault > 0 && html`<li><a href="/settings?trait=doctor">${showCount(data.machines_at_fault, "machine")}</a> on which doctor finds a fault</li>`}
       ${data.problems.slice(0, 5).map((item) => html`<li>${showText(lastName(item.session))}: ${showText(item.problem)}</li>`)}
     </ul>`}
   </section>`;

@@ -18,7 +18,8 @@ export function Freshness({ at, error }) {
 
 const HINT = 'verdict:block guard:git_* host:claude since:7d "push --force"';
 
-export function SearchBox({ query, hint = HINT }) {
+// `parameter` is where the address has what was searched for.
+export function SearchBox({ query, hint = HINT, parameter = "q" }) {
   const input = useRef(null);
   useKeys({ "/": () => input.current.focus(), Escape: () => input.current.blur() });
   useEffect(() => {
@@ -27,7 +28,7 @@ export function SearchBox({ query, hint = HINT }) {
   const submit = (event) => {
     event.preventDefault();
     input.current.blur();
-    go(withQuery({ q: input.current.value.trim(), selected: "", marked: "" }));
+    go(withQuery({ [parameter]: input.current.value.trim(), selected: "", marked: "" }));
   };
   return html`<form class="search" role="search" onSubmit=${submit}>
     <input ref=${input} type="search" name="q" defaultValue=${query} placeholder=${hint} aria-label="Search" autocomplete="off" spellcheck="false" />
@@ -41,6 +42,11 @@ export function instead(action) {
     event.preventDefault();
     action();
   };
+}
+
+// Where nothing was recorded yet: what makes that change.
+export function NothingYet({ me }) {
+  return html`<${Empty}>Nothing was recorded yet. Let an agent work in a governed project${me.is_local ? "" : html`, on a machine that <a href="/settings">sends its log here</a>`}, and its calls appear.<//>`;
 }
 
 export function Empty({ children }) {

@@ -2,7 +2,7 @@
 import { usePages } from "./api.js";
 import { html } from "./html.js";
 import { ExportBar } from "./export.js";
-import { Empty, SearchBox } from "./parts.js";
+import { Empty, NothingYet, SearchBox } from "./parts.js";
 import { go } from "./router.js";
 import { RowList } from "./rows.js";
 import { lastName, quote, showCount, showMoment, showText } from "./text.js";
@@ -23,7 +23,7 @@ export function SessionsPage({ query, me }) {
     <h1>Sessions</h1>
     <${SearchBox} query=${q} />
     <${ExportBar} q=${q} me=${me} data=${first} />
-    ${first.data && sessions.length === 0 && html`<${Empty}>${q ? "No session has an entry like that." : "No session was recorded yet."}<//>`}
+    ${first.data && sessions.length === 0 && (q ? html`<${Empty}>No session has an entry like that.<//>` : html`<${NothingYet} me=${me} />`)}
     ${sessions.length > 0 &&
     html`<${RowList}
       label="Sessions, the last active first"
