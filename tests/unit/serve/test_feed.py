@@ -129,7 +129,7 @@ def test_viewers_who_see_the_same_share_their_reads(site: Site, monkeypatch: pyt
         (["developer"], False, set()),
         (["auditor"], True, set()),
     ],
-    ids=str,
+    ids=["auditor", "viewer", "approver", "developer", "auditor of another organisation"],
 )
 def test_the_feed_shows_what_its_person_may_see(
     site: Site, roles: list[str], sessions: set[str], *, other_organisation: bool
