@@ -26,7 +26,7 @@ from verdikt.graph.rule_exception import RuleException
 from verdikt.ledger.grants import add_grant
 from verdikt.model.action import action_from_record
 from verdikt.model.entry import EntryKind
-from verdikt.model.grant import ANY_SESSION, Grant
+from verdikt.model.grant import ANY_SESSION, MAX_GRANT_SECONDS, Grant
 from verdikt.model.verdict import VerdictKind
 from verdikt.observe.world import find_project_root
 from verdikt.replay import read_decision, replay
@@ -135,7 +135,7 @@ def _parse_lifetime(duration: str) -> int | None:
     if duration == ALWAYS:
         return None
     seconds = SESSION_SECONDS if duration in (SESSION, ONCE) else parse_duration(duration, "mhd")
-    if not seconds or seconds > 30 * 86_400:
+    if not seconds or seconds > MAX_GRANT_SECONDS:
         raise click.UsageError(
             f"--for: expected `once`, `session`, `always` or a time up to 30d such as 2h, found `{duration}`"
         )
