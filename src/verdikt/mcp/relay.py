@@ -180,7 +180,7 @@ class Relay:
             return self._finish_call(message, pending)
         if pending.message.method in TASK_METHODS and (ended := self._tasks.take_ended(pending.message, message)):
             return self._finish_task(message, *ended)
-        if pending.message.method == "initialize":
+        if pending.message.method in ("initialize", "server/discover"):
             note_server_version(message.result, self._governor, self._pins)
         return Reaction(to_client=[message])
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from verdikt.errors import McpError
 from verdikt.hosts.host_decision import TEXT_MARK
 from verdikt.mcp.message import REFUSED, Message, MessageError, build_error, refuse_lookalike_keys
+from verdikt.mcp.protocol_era import read_server_info
 from verdikt.mcp.tool_pin import KNOWN_FIELDS, MAX_NAME_LENGTH, PinState
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def screen_tools(
     try:
         refuse_lookalike_keys(result, _LIST_FIELDS, message.id)
         tools_by_name = _collect_tools(result.get("tools"))
+        note_server_version(result, governor, pins)
         # A second list that begins from its start ends the first one: a server that always announces one more page
         # would be trusted for ever.
         if pins.book.pins and not request.params.get("cursor"):
@@ -62,7 +64,7 @@ def _collect_tools(tools: object) -> dict[str, Mapping[str, Any]]:
     tools_by_name: dict[str, Mapping[str, Any]] = {}
     for tool in tools if isinstance(tools, list) else ():
         # Of two tools with one name, a client may show the first and call the second.
-        if isinstance(tool, dict) and isinstance(tool.get("name"), str) and tool["name"] not in tools_by_name:
+        if isinstance(tool, dict) and _is_name(tool.get("name")) and tool["name"] not in tools_by_name:
             # Of `description` and `Description`, a client may show the second, which no person has looked at.
             with suppress(MessageError):
                 refuse_lookalike_keys(tool, KNOWN_FIELDS, None)
@@ -70,10 +72,15 @@ def _collect_tools(tools: object) -> dict[str, Mapping[str, Any]]:
     return tools_by_name
 
 
+def _is_name(name: object) -> bool:
+    # A line break in a name would write lines of its own into the question that a person reads.
+    return isinstance(name, str) and bool(name) and name.isprintable()
+
+
 def note_server_version(result: object, governor: CallGovernor, pins: ServerPins) -> None:
-    """Record that a server names itself, in its result of `initialize`, otherwise than the last time."""
-    info = result.get("serverInfo") if isinstance(result, Mapping) else None
-    if not isinstance(info, Mapping):
+    """Record that a server names itself otherwise than the last time."""
+    info = read_server_info(result)
+    if not info:
         return
     now = f"{info.get('name', '')} {info.get('version', '')}"[:200]
     before = pins.note_server(now)
