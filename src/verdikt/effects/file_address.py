@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import unquote
-
+from verdikt.effects.code.decoder import decode_percent
 from verdikt.model.lazy_regex import compile_lazily
 
 _FILE_ADDRESS = compile_lazily(r"(?i)\s*file:(?=\S)")
@@ -26,7 +25,7 @@ def read_file_address(text: str) -> tuple[str, ...]:
             continue
         host, slash, path = address[2:].partition("/")
         paths += [slash + path, host + slash + path]
-    return tuple(dict.fromkeys(unquote(path) for path in paths if path))
+    return tuple(dict.fromkeys(decode_percent(path) for path in paths if path))
 
 
 def list_paths(text: str) -> tuple[str, ...]:
