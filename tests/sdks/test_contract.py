@@ -34,6 +34,7 @@ POLICIES = {
     "paths": RULES.format("ask")
     + "  - {name: no_secrets, target: '**/secret.txt', verdict: block, reason: it is secret, fix: leave it}\n",
     "code": "profile: none\nall: [{sandbox: {forbidden_imports: [os], forbidden_calls: [eval]}}]\n",
+    "computer": RULES.format("ask") + "manifest: {computer_use_preview: {effects: [read]}}\n",
     "completion": RULES.format("ask") + "completion: {checks: [{files: [report.md]}]}\n",
 }
 
