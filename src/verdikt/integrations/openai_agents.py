@@ -93,8 +93,8 @@ def answer_interruption(
     if read_field(item.raw_item, "type") == "mcp_approval_request":
         _answer_hosted_call(wrapped, state, item, approved=is_approved, by=by, session_id=session_id, message=message)
         return
-    # First the log: what it cannot hold is not approved.
-    wrapped.governor.governance.record_answer(session_id, call_id, approved=is_approved, by=by, channel=CHANNEL)
+    # First the log: what it cannot hold is not approved. A question of the tool's own is not in it.
+    wrapped.governor.record_given_answer(session_id, call_id, approved=is_approved, by=by, channel=CHANNEL)
     if is_approved:
         state.approve(item)
     else:

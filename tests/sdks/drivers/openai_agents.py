@@ -231,6 +231,8 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
     elif scenario.setup == "handoff":
         options = {"handoffs": [Agent(name="second", model=model, tools=[sh])]}
         tools = []
+    if scenario.setup == "own question":
+        tools = [dataclasses.replace(sh, needs_approval=True)]
     if scenario.rewrite:
         tools = [dataclasses.replace(sh, tool_input_guardrails=[rewrite])]
     cls = Agent
