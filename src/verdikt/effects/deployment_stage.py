@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from verdikt.effects.command_verbs import split_tokens
+from verdikt.effects.command_verbs import DESTROY_VERBS, split_tokens
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.given_variables import (
     FILE_OPTIONS,
@@ -31,10 +31,9 @@ _PROTECTION_SWITCHES = ("DISABLE_DATABASE_ENVIRONMENT_CHECK",)
 """Variables that only a live database needs: they switch its protection off."""
 _ADDRESS_VARIABLES = ("URL", "DSN", "URI", "_CONN")
 _VARIABLE_EXPORTERS = find_role("variable_exporter")
-_CHANGING_WORDS = frozenset(
-    "deploy redeploy release publish promote rollback rollout migrate destroy reset drop provision ship backfill "
-    "failover cutover send mail email notify purge wipe flush truncate delete remove charge refund expire "
-    "revoke".split()
+_CHANGING_WORDS = DESTROY_VERBS | frozenset(
+    "deploy redeploy release publish rollback rollout migrate provision ship backfill cutover send mail email notify "
+    "charge refund expire revoke".split()
 )
 _ORDER_EFFECTS = ("code.run", "code.build", "unknown.program", "pkg.run", "repo.write")
 _BUILD_VARIABLES = ("NODE_ENV",)

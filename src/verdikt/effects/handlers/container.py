@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from verdikt.effects.arguments import word_set
 from verdikt.effects.container_listing import is_picking, list_listings, lists_stopped
+from verdikt.effects.execution_context import names_other_engine
 from verdikt.effects.installation_names import is_live_name
 from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect, Target, Zone
@@ -110,4 +111,7 @@ def classify_down(call: Invocation) -> Iterator[Effect]:
     options = ("-f", "--file", "-p", "--project-name")
     names = [following.text for word, following in pairwise(call.command.argv) if word.text in options]
     is_for_tests = bool(names) and all(map(_FOR_TESTS.search, names))
+    if names_other_engine(call.command, [word.text for word in call.command.argv]):
+        yield call.make_effect("container.volume.remove", note="on another machine")
+        return
     yield call.make_effect("container.stop" if is_for_tests else "container.down.volumes")
