@@ -78,6 +78,9 @@ class Rehearsal:
 
     def _change_world(self, step: dict[str, Any]) -> None:
         made = {**step.get("write", {}), **step.get("makes", {})}
+        payload = step.get("call", {}).get("input", {})
+        if isinstance(path := payload.get("path"), str) and isinstance(text := payload.get("content"), str):
+            made[path] = text
         for path, (old, new) in step.get("edit", {}).items():
             made[path] = self.world.texts[to_absolute(path)].replace(old, new)
         for path, text in made.items():

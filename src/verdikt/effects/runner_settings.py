@@ -119,9 +119,14 @@ def _read_recipe_lines(lines: list[tuple[int, str]]) -> list[CodeSection]:
 
 
 def read_image(text: str) -> list[CodeSection]:
-    """Return the commands of a Dockerfile; a line that goes on is one command."""
-    sections, begun, number = [], "", 0
+    """Return the commands of a Dockerfile; a line that goes on is one command.
+
+    In an Earthfile a target may say that its commands run on the machine itself.
+    """
+    sections, begun, number, language = [], "", 0, IMAGE
     for index, line in enumerate(text.split("\n")[:_MAX_SETTING_LINES], 1):
+        if line.strip() == "LOCALLY" or (line[:1].isalpha() and line.rstrip().endswith(":")):
+            language = SHELL if line.strip() == "LOCALLY" else IMAGE
         if not begun and not _IMAGE_COMMAND.match(line):
             continue
         number = number if begun else index
@@ -130,7 +135,7 @@ def read_image(text: str) -> list[CodeSection]:
             begun = begun[:-1]
             continue
         command = _IMAGE_COMMAND.sub("", begun)
-        sections.append(CodeSection(IMAGE, _to_command_line(command), number))
+        sections.append(CodeSection(language, _to_command_line(command), number))
         begun = ""
     return sections
 
