@@ -111,7 +111,7 @@ def classify_down(call: Invocation) -> Iterator[Effect]:
     options = ("-f", "--file", "-p", "--project-name")
     names = [following.text for word, following in pairwise(call.command.argv) if word.text in options]
     is_for_tests = bool(names) and all(map(_FOR_TESTS.search, names))
-    if names_other_engine(call.command, [word.text for word in call.command.argv]):
+    if not is_for_tests and names_other_engine(call.command, [word.text for word in call.command.argv]):
         yield call.make_effect("container.volume.remove", note="on another machine")
         return
     yield call.make_effect("container.stop" if is_for_tests else "container.down.volumes")
