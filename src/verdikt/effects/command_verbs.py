@@ -154,7 +154,7 @@ def has_destroy_verb(texts: list[str]) -> bool:
 
 
 def _list_orders(name: str) -> set[str]:
-    """Return the tokens of a subcommand that stand where a verb does: `drop-index`, `apps:destroy`, `drain-and-drop`."""
+    """Return the tokens of a subcommand that stand where a verb does: `drop-index`, `apps:destroy`."""
     tokens = split_tokens(name)
     places = {tokens[0], *(after for before, after in pairwise(tokens) if before == "and")}
     return places | {tokens[-1]} if ":" in name else places

@@ -114,7 +114,7 @@ def _list_tokens(_selector: str, call: Invocation) -> list[str]:
 def _list_kinds(_selector: str, call: Invocation) -> list[str]:
     """Return the kinds of the resources that operands name: `KIND NAME`, `KIND/NAME`, `KIND,KIND`, `KIND.GROUP`.
 
-    Names that come from a listing of the same program are of the kind that is listed: `kubectl get pvc -o name | xargs …`.
+    Names that come from a listing of the same program are of the kind that is listed: `get pvc -o name | xargs …`.
     """
     texts = [word.text.lower() for word in call.args.operands]
     if len(texts) < 2 and not all(word.is_known for word in call.args.operands):

@@ -198,8 +198,9 @@ def _is_whole_environment(commands: list[Command]) -> bool:
 
 
 def reads_secret_upstream(index: int, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> bool:
-    """Return whether a secret is piped into a command."""
-    return any(e.what.startswith(("cred.read", "cred.create")) for i in _find_upstream(index, commands) for e in effects_by_command[i])
+    """Return whether a secret is piped into a command, one that was made just now among them."""
+    upstream = _find_upstream(index, commands)
+    return any(e.what.startswith(("cred.read", "cred.create")) for i in upstream for e in effects_by_command[i])
 
 
 def find_secret_variables(

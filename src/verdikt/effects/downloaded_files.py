@@ -45,8 +45,8 @@ _FORGE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org")
 _ACCOUNT = compile_lazily(r"(?:^|[:/])([\w.-]+)/[\w.-]+?(?:\.git)?/?$")
 _PROGRAM_FILE = compile_lazily(r"(?i)\.(?:exe|dll|msi|so|dylib|jar|class|wasm|bin|run|elf|com|appimage|pyc)$")
 _NO_PROGRAMS = ("", "settings")
-_RULE_LANGUAGES = ("make", "cmake")
-"""Languages of rules, which programs load that may load anything else as well."""
+_RULE_LANGUAGES = ("make",)
+"""Languages of rules, which are loaded by programs that may load anything else as well."""
 _REQUIRING = r"\b(?:require|import|include|source|load|dofile|use|from|do|runpy)\w*\b[^\n;]{0,80}?\b"
 _SERVED_PLACES = compile_lazily(
     r"/(?:vendor|third_party|static|public|assets|www|node_modules|fixtures?|testdata|data)/"

@@ -234,7 +234,7 @@ def _read_json_values(text: str) -> list[CodeSection] | None:
 def _join_record(record: dict[str, Any]) -> list[str]:
     """Return the words of a command that a record holds in two parts: `{"command": "git", "args": ["status"]}`."""
     program = next((record[key] for key in ("command", "program", "cmd") if isinstance(record.get(key), str)), "")
-    arguments = next((record[key] for key in ("args", "arguments") if isinstance(record.get(key), list)), [])
+    arguments: list[Any] = next((record[key] for key in ("args", "arguments") if isinstance(record.get(key), list)), [])
     words = [program, *(word for word in arguments if isinstance(word, str))]
     return words if program and " " not in program and len(words) > 1 else []
 

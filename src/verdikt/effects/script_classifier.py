@@ -181,14 +181,14 @@ class ScriptClassifier:
     def _add_stand_ins(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Add what scripts do that answer to the names of programs: `export PATH=$PWD/bin:$PATH; git status`."""
         search_path: Word | None = None
-        for command, effects in zip(commands, effects_by_command, strict=True):
+        for index, command in enumerate(commands):
             call = Invocation(command, self._resolver, commands, self._classify_inner)
             if not command.argv or call.name in _EXPORTERS:
                 words = [value for name, value in command.assignments if name == "PATH"]
                 words += [Word(w.text[5:], w.raw) for w in command.argv[1:] if w.text.startswith("PATH=")]
                 search_path = words[-1] if words else search_path
             elif search_path is not None and "/" not in command.argv[0].text:
-                effects += self._classify_assignment(call, "PATH", search_path)
+                effects_by_command[index] += self._classify_assignment(call, "PATH", search_path)
 
     def _add_code_effects(
         self,

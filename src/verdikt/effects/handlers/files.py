@@ -196,7 +196,9 @@ def classify_find(call: Invocation) -> Iterator[Effect]:
         if "-empty" in texts[: texts.index("-delete")]:
             yield from call.make_effects("fs.write", list_matches(chosen), note="deletes only what is empty")
         else:
-            yield from call.make_effects("fs.delete.tree", list_matches(chosen), possible=may_spare(chosen, call.resolve_path))
+            yield from call.make_effects(
+                "fs.delete.tree", list_matches(chosen), possible=may_spare(chosen, call.resolve_path)
+            )
     for index, text in enumerate(texts[:-1]):
         if text in _FILE_ACTIONS:
             yield from call.make_effects("fs.overwrite", [command.argv[index + 1]])
