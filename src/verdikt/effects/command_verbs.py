@@ -127,6 +127,8 @@ _THOROUGH_VERBS = DESTROY_VERBS | _words(
     "revoke expire disable deactivate stop kill terminate prune trash expunge discard forget empty clear shred evict"
 )
 """Verbs that destroy where the words leave nothing out: `sessions revoke-all`, `backups expire --force`."""
+_RECREATED_NOUNS = _words("cache caches tmp temp screen terminal")
+"""What a program makes again by itself."""
 _FORCE_FLAGS = _words("--force --all --no-confirm --skip-confirmation --no-preserve")
 _DESTROY_FLAGS = _words(
     "--delete --destroy --purge --wipe --overwrite-destination --remove --reset --copy-back --delete-all "
@@ -149,6 +151,8 @@ def has_destroy_verb(texts: list[str]) -> bool:
         text.split("=", 1)[0] in _DESTROY_FLAGS for text in texts
     ):
         return True
+    if any(not _RECREATED_NOUNS.isdisjoint(split_tokens(name)) for name in names):
+        return False
     is_forced = not _FORCE_FLAGS.isdisjoint(texts)
     return any(_list_orders(name) & _THOROUGH_VERBS and (is_forced or "all" in split_tokens(name)) for name in names)
 

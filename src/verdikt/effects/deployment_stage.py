@@ -39,6 +39,7 @@ _ORDER_EFFECTS = ("code.run", "code.build", "unknown.program", "pkg.run", "repo.
 _BUILD_VARIABLES = ("NODE_ENV",)
 """Variables whose `production` says how something is built, and nothing of where it goes."""
 _LOOKING_WORDS = frozenset("check plan status log logs list history diff preview help".split())
+_TASK_RUNNERS = find_role("task_runner")
 _DRY_RUNS = frozenset("--dry-run --dryrun --dry --check --plan --help".split())
 
 
@@ -83,7 +84,8 @@ def _changes_nothing(texts: Sequence[str]) -> bool:
     """Return whether the words of a command order a dry run, or tests, whose names may be about anything."""
     tokens = {token for text in texts[:6] for token in split_tokens(text)}
     runs_tests = any(token.endswith("test") and token != "latest" for token in tokens)
-    return runs_tests or not _DRY_RUNS.isdisjoint(texts) or not _LOOKING_WORDS.isdisjoint(tokens)
+    shows_recipe = "-n" in texts and texts[0].rpartition("/")[2] in _TASK_RUNNERS
+    return runs_tests or shows_recipe or not _DRY_RUNS.isdisjoint(texts) or not _LOOKING_WORDS.isdisjoint(tokens)
 
 
 def _iter_live_hints(call: Invocation) -> Iterator[str]:

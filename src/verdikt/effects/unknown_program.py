@@ -52,6 +52,10 @@ _SENDING_VERBS = frozenset("upload push send share publish post paste transfer a
 _STORE_WORDS = frozenset("secret secrets env vars variables config vault".split())
 """Words by which a secret goes where secrets are kept: `eas secret:push`."""
 _DESTRUCTIVE_NAME = compile_lazily(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|teardown)(?:[-_.]|$)")
+_READS_STATEMENTS = compile_lazily(
+    r"(?i)fmt|format|lint|pars|explain|highlight|pretty|check|translat|transpil|token|analy[sz]|diff"
+)
+"""Names of programs, and of their subcommands, that look at a statement and run none."""
 _LOSING_STATEMENT = compile_lazily(
     r"(?i)[\s;(]*(?:drop\s+(?:table|schema|database|view|user|role|column|keyspace|collection|owned)"
     r"|truncate\s+(?:table\s+)?[\w.\"`\[]|delete\s+from\s|update\s+\S+\s+set\s|alter\s+table\s)"
@@ -103,6 +107,8 @@ def _classify_statements(call: Invocation) -> Iterator[Effect]:
     """Yield what SQL among the words of an unknown program may lose: `dbadm exec 'DROP TABLE users'`."""
     texts = [word.text for word in call.command.argv[1:] if " " in word.text]
     texts = [text.partition("=")[2] if text[:1] == "-" else text for text in texts]
+    if not texts or _READS_STATEMENTS.search(" ".join([call.name, *(word.text for word in call.command.argv[1:2])])):
+        return
     for text in filter(_LOSING_STATEMENT.match, texts):
         for effect in classify_code("sql", text, call):
             yield effect._replace(certainty=Certainty.POSSIBLE)
