@@ -162,6 +162,8 @@ class ScriptClassifier:
                 effects_by_command[index] += self._classify_texts(command, commands, effects_by_command[index])
         if script.codes:
             self._add_code_effects(script, commands, effects_by_command, loose_effects)
+        if "PATH=" in text:
+            self._add_stand_ins(commands, effects_by_command)
         self._relations.complete_all(text, commands, effects_by_command)
         if loose_effects:
             loose_effects += derive_zone_effects(loose_effects, facts)
@@ -175,6 +177,18 @@ class ScriptClassifier:
             return effects_by_command[0]
         own_effects = [effect for effects in effects_by_command for effect in effects]
         return [*own_effects, *loose_effects, *map(_make_unknown_effect, script.problems)]
+
+    def _add_stand_ins(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
+        """Add what scripts do that answer to the names of programs: `export PATH=$PWD/bin:$PATH; git status`."""
+        search_path: Word | None = None
+        for index, command in enumerate(commands):
+            call = Invocation(command, self._resolver, commands, self._classify_inner)
+            if not command.argv or call.name in _EXPORTERS:
+                words = [value for name, value in command.assignments if name == "PATH"]
+                words += [Word(w.text[5:], w.raw) for w in command.argv[1:] if w.text.startswith("PATH=")]
+                search_path = words[-1] if words else search_path
+            elif search_path is not None and "/" not in command.argv[0].text:
+                effects_by_command[index] += self._classify_assignment(call, "PATH", search_path)
 
     def _add_code_effects(
         self,
