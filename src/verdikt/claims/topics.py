@@ -97,6 +97,9 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     ):
         topics.append("file_operation")
     topics += [topic for topic, words in _ADDED_TOPICS if topic not in topics and words.search(claim.text)]
+    # `J'ai ajouté deux tests`, in whichever language.
+    if "tests" in topics and "change" not in topics and has_wording("added_test", claim.text):
+        topics.append("change")
     # `merged feature into main`: what is reported is what a command did, not a change of the agent's own.
     is_report = (
         COMMAND_TOPICS & set(topics) and has_wording("command_report", claim.text) and not reports_change(claim.text)

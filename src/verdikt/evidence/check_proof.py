@@ -6,7 +6,7 @@ from verdikt.evidence.proof_request import Missing, ProofRequest
 from verdikt.evidence.validator import Proof
 from verdikt.model.work_tree import is_test_file
 from verdikt.runs.program_kinds import is_partial_test_run
-from verdikt.runs.shell_runs import read_runs
+from verdikt.runs.shell_runs import ProgramRun, read_runs
 from verdikt.turns.own_tests import find_unrun_test
 
 
@@ -51,9 +51,13 @@ def _quotes_run(request: ProofRequest) -> bool:
 
 def _names_unrun_suite(request: ProofRequest) -> bool:
     """Return whether the sentence names a command for all tests that was not the one that ran."""
-    named = [run for span in find_code(request.text) for run in read_runs(span) if run.kind == "test"]
-    has_suite = any(not (run.dry_run or is_partial_test_run(run.argv)) for run in named)
-    return has_suite and not _quotes_run(request)
+    named = [run for run in _read_named_runs(request) if run.kind == "test" and not run.dry_run]
+    ran = {run.argv for call in request.turn.calls for run in call.successful_runs("test")}
+    return any(run.argv not in ran and not is_partial_test_run(run.argv) for run in named) and not _quotes_run(request)
+
+
+def _read_named_runs(request: ProofRequest) -> list[ProgramRun]:
+    return [run for span in find_code(request.text) for run in read_runs(span)]
 
 
 def _find_unselected_test(request: ProofRequest) -> str:
@@ -92,6 +96,10 @@ def prove_build(request: ProofRequest) -> Proof | Missing:
 
 def prove_lint(request: ProofRequest) -> Proof | Missing:
     """Prove that a linter found nothing."""
+    kinds = {run.kind for run in _read_named_runs(request)}
+    # `cargo check` is clean.
+    if "build" in kinds and "lint" not in kinds and not has_wording("lint", request.text):
+        return prove_build(request)
     return _prove_by_validator(request, "lint_clean", "lint")
 
 
