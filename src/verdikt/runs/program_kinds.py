@@ -22,6 +22,8 @@ _TYPE_CHECKERS = find_role("type_checker")
 ANY_PROGRAM = "*"
 """The name under which tasks lists what holds for every runner."""
 
+MODULE_VARIABLES = find_task_words(ANY_PROGRAM, "modules")
+"""Variables with directories whose modules come before the installed ones."""
 _DRY_RUN_FLAGS = find_task_words(ANY_PROGRAM, "dry")
 
 
