@@ -204,7 +204,7 @@ def is_partial_test_run(argv: Sequence[str]) -> bool:
         flag = word.partition("=")[0]
         # Of node `--test` is what makes it a test runner. What follows `--` is for the runner behind a named task.
         is_own_flag = runs_named_tasks and "--" not in arguments[:index] and flag in ("-m", "-t", "-g")
-        is_other_flag = flag in kinds or is_own_flag
+        is_other_flag = flag in kinds or flag in find_task_words(name, "targets") or is_own_flag
         if flag in selection_flags and not is_other_flag:
             return True
         if not word.startswith("-") and word not in _FULL_SUITE_PATHS and _TEST_PATH.search(word):
