@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, func, insert, or_, select, tuple_, update
+from sqlalchemy import and_, case, func, insert, or_, select, tuple_, update
 
 from verdikt.errors import WireError
 from verdikt.model.approval import ApprovalState
@@ -154,7 +154,7 @@ class Approvals:
 
     def _describe_answer(self, connection: Connection, row: RowMapping) -> dict[str, Any]:
         state = row["state"]
-        if state not in (ApprovalState.APPROVED, ApprovalState.REFUSED, ApprovalState.USED):
+        if state not in (ApprovalState.APPROVED, ApprovalState.REFUSED, ApprovalState.USED) or row["decided"] is None:
             return {"state": state}
         votes = [
             {"person": vote["person"], "name": vote["name"], "approved": vote["approved"], "reason": vote["reason"]}
@@ -173,15 +173,20 @@ class Approvals:
         return {"state": state, "grant": grant, "signature": self._service_key.sign(encode_grant(grant))}
 
     def report(self, machine: EnrolledMachine, request: str, state: ApprovalState, now: int) -> None:
-        """Note what a machine says became of its request: used, or answered at the terminal."""
+        """Note what a machine says became of its request: used, or answered at the terminal.
+
+        One that waits is not asked any more, whatever the machine says of it: a restored database may be behind it.
+        """
         if state not in (ApprovalState.USED, ApprovalState.CANCELLED):
             raise WireError("expected `used` or `cancelled`")
         table = schema.approval
+        # A grant is made from the state: what no person approved must not become what was used.
+        ended = case((table.c.state == ApprovalState.APPROVED, state), else_=ApprovalState.CANCELLED)
         with self._database.begin_write() as connection:
             connection.execute(
                 update(table)
                 .where(table.c.machine == machine.id, table.c.request == request, table.c.state.in_(_OPEN_STATES))
-                .values(state=state, closed=now)
+                .values(state=ended, closed=now)
             )
 
     def expire(self, now: int) -> None:

@@ -24,6 +24,7 @@ from verdikt.model.entry import EntryKind, build_entry
 from verdikt.serve import schema
 from verdikt.serve.api import ROUTES
 from verdikt.serve.app import PAGES, SECURITY_HEADERS
+from verdikt.serve.exports import defuse_formulas
 from verdikt.serve.feed import FEED_ROUTE
 from verdikt.serve.fleet_reads import TRAITS
 from verdikt.serve.machine_api import MACHINE_ROUTES
@@ -487,6 +488,30 @@ def test_export_is_the_lines_or_a_table_of_what_was_found(site: Site) -> None:
     assert "'=cmd" in table.text
     assert "'@x" in table.text
     assert ",=cmd" not in table.text
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("=1+1", "'=1+1"),
+        ("-2", "'-2"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        # As wide characters, which some spreadsheets take for the plain ones.
+        ("\uff1d1+1", "'\uff1d1+1"),
+        ("\uff20x", "'\uff20x"),
+        (" =1+1", "' =1+1"),
+        ("\n=1+1", "\n'=1+1"),
+        # Where a semicolon or a tab begins a cell, whatever is quoted.
+        ("echo x;=cmd|' /C calc'!A0", "echo x;'=cmd|' /C calc'!A0"),
+        ("a;\t+1", "a;\t'+1"),
+        ('a";"=1', 'a";"\'=1'),
+        ("one\n=2", "one\n'=2"),
+        ("git commit -m a=b; rm -f x; echo +1", "git commit -m a=b; rm -f x; echo +1"),
+    ],
+)
+def test_a_cell_of_a_table_is_no_formula(text: str, cell: str) -> None:
+    """Whichever separator a spreadsheet takes, and however the sign of a formula is written; other text stays."""
+    assert defuse_formulas(text) == cell
 
 
 def test_an_export_is_recorded_before_its_first_line(sqlite_site: Site) -> None:

@@ -456,6 +456,19 @@ def test_a_text_that_was_not_pinned_is_not_shown(tmp_path: Path) -> None:
     assert "/home/dev/project/deploy.sh" not in parse_request({**request, "texts": texts}).texts
 
 
+def test_what_no_person_approved_is_never_granted(team: Team) -> None:
+    """A machine that says that it used an approval which waits ends it: no grant is signed, and no vote counts."""
+    approval = team.ask()
+    enrolled = EnrolledMachine(team.site.machine.id, team.site.machine.organisation)
+    approvals, now = team.site.service.approvals, int(team.site.clock.now())
+    approvals.report(enrolled, approval["request"], ApprovalState.USED, now)
+    answers = approvals.read_answers(enrolled, [approval["request"]], now)
+
+    assert answers == {approval["request"]: {"state": "cancelled"}}
+    assert vote(team.release[0], approval) == (403, NOT_ASKED)
+    assert not team.machine.decide().passed
+
+
 def test_a_grant_that_the_service_did_not_sign_is_not_taken(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine holds the grant against its own question and the key it knows."""
     approval = team.ask()
