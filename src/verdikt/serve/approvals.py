@@ -20,6 +20,7 @@ from verdikt.serve.approval_view import (
     is_person_of,
     list_voting_groups,
     read_previous_texts,
+    read_signer,
     read_votes,
     read_votes_of,
     summarise_votes,
@@ -28,6 +29,7 @@ from verdikt.serve.approval_view import (
 from verdikt.serve.insertion import insert_for
 from verdikt.serve.people import SEE_ALL, append_event
 from verdikt.serve.routes import Forbidden, NotFound
+from verdikt.serve.security_keys import SignatureRefused
 from verdikt.team.approval_wire import (
     ApprovalRequest,
     Vote,
@@ -264,7 +266,7 @@ class Approvals:
         """
         table = schema.approval
         # Before the transaction, because the key may have to be read first.
-        signed = self._sign_vote(person, approval, ballot)
+        record = self._sign_vote(person, approval, ballot)
         with self._database.begin_write() as connection:
             row = _lock_approval(connection, person.organisation, approval)
             self._check_open(row, ballot, now)
@@ -273,24 +275,25 @@ class Approvals:
             if any(vote.person == person.id for vote in votes):
                 raise VoteRefused("you have answered this already")
             needs = parse_needs(json.loads(row["document"]))
-            is_strong = ballot.assertion is not None and self._check_assertion(connection, person, row, ballot)
+            signed = self._check_assertion(connection, person, row, ballot)
             own = Vote(
                 person=person.id,
                 name=person.name,
                 approved=ballot.approved,
                 is_owner=is_person_of(owner, person.id),
                 groups=list_voting_groups(person),
-                is_strong=is_strong,
+                is_strong=signed is not None,
+                key=read_signer(signed),
             )
             refusals = [find_vote_problem(need, own) for need in needs]
             if all(refusals):
                 raise VoteRefused(refusals[0])
-            needs_key = any(need.strong for need, refusal in zip(needs, refusals, strict=True) if not refusal)
-            if ballot.approved and needs_key and not is_strong:
-                raise VoteRefused("this needs your security key")
-            _insert_vote(connection, row, own, ballot, now)
+            answered = [need for need, refusal in zip(needs, refusals, strict=True) if not refusal]
+            if ballot.approved and not all(own.has_signature_for(need) for need in answered):
+                raise VoteRefused(_explain_signature(own))
+            _insert_vote(connection, row, own, ballot, signed=signed, now=now)
             # In the transaction that counts it: no vote counts that the record does not have.
-            append_event(connection, person.organisation, actor=person.name, verb=ballot.verb, subject=signed, now=now)
+            append_event(connection, person.organisation, actor=person.name, verb=ballot.verb, subject=record, now=now)
             state = ApprovalState.WAITING
             if not ballot.approved:
                 state = ApprovalState.REFUSED
@@ -320,13 +323,17 @@ class Approvals:
         if row["state"] != ApprovalState.WAITING:
             raise VoteRefused(f"this approval is {row['state']} already")
 
-    def _check_assertion(self, connection: Connection, person: Person, row: RowMapping, ballot: Ballot) -> bool:
-        assert ballot.assertion is not None
+    def _check_assertion(
+        self, connection: Connection, person: Person, row: RowMapping, ballot: Ballot
+    ) -> dict[str, str] | None:
+        """Return what a security key signed with this vote; None when the vote came without."""
+        if ballot.assertion is None:
+            return None
         challenge = build_challenge(row["request"], row["digest"])
-        problem = self._keys.verify_assertion(connection, person.id, ballot.assertion, challenge, ballot.origin)
-        if problem:
-            raise VoteRefused(problem)
-        return True
+        try:
+            return self._keys.verify_assertion(connection, person.id, ballot.assertion, challenge, ballot.origin)
+        except SignatureRefused as error:
+            raise VoteRefused(str(error)) from error
 
 
 def _lock_approval(connection: Connection, organisation: int, approval: int) -> RowMapping:
@@ -337,6 +344,13 @@ def _lock_approval(connection: Connection, organisation: int, approval: int) -> 
     if row is None:
         raise NotFound("no such approval")
     return row
+
+
+def _explain_signature(vote: Vote) -> str:
+    """Return why a yes is not signed as it has to be."""
+    if not vote.is_strong:
+        return "this needs your security key"
+    return f"the policy names the security keys that count here, and {vote.key[:19]}… is none of them"
 
 
 def _hash_shape(request: ApprovalRequest) -> str:
@@ -369,7 +383,9 @@ def _find_owner(connection: Connection, row: RowMapping) -> int | None:
     return int(owner) if owner is not None else None
 
 
-def _insert_vote(connection: Connection, row: RowMapping, vote: Vote, ballot: Ballot, now: int) -> None:
+def _insert_vote(
+    connection: Connection, row: RowMapping, vote: Vote, ballot: Ballot, *, signed: dict[str, str] | None, now: int
+) -> None:
     connection.execute(
         insert(schema.vote).values(
             approval=row["id"],
@@ -380,7 +396,7 @@ def _insert_vote(connection: Connection, row: RowMapping, vote: Vote, ballot: Ba
             reason=ballot.reason[:MAX_REASON_CHARS].replace("\0", "␀"),
             is_owner=vote.is_owner is True,
             groups=json.dumps(sorted(vote.groups)),
-            assertion=json.dumps(ballot.assertion) if vote.is_strong and ballot.assertion else None,
+            assertion=json.dumps(signed) if signed else None,
             at=now,
         )
     )

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from webauthn import (
     generate_registration_options,
     options_to_json,
@@ -13,6 +14,7 @@ from webauthn import (
     verify_registration_response,
 )
 from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
+from webauthn.helpers import decode_credential_public_key, decoded_public_key_to_cryptography
 from webauthn.helpers.exceptions import WebAuthnException
 from webauthn.helpers.structs import (
     AuthenticatorSelectionCriteria,
@@ -71,3 +73,9 @@ def verify_assertion(
         )
     except _FAILURES:
         return None
+
+
+def encode_public_key(credential_public_key: bytes) -> bytes:
+    """Return a public key as SubjectPublicKeyInfo, which others can read; authenticators have a form of their own."""
+    key = decoded_public_key_to_cryptography(decode_credential_public_key(credential_public_key))
+    return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
-from tests.asking_machine import POLICY, AskingMachine, build_call
+from tests.asking_machine import POLICY, AskingMachine, build_asking_policy, build_call
 from tests.unit.serve.http_client import ORIGIN, Site, post
 from tests.unit.serve.security_key import SoftwareKey, mirror_signature, write_otherwise
 from tests.unit.team.chains import build_lines
@@ -28,7 +28,8 @@ from verdikt.serve.machines import EnrolledMachine
 from verdikt.serve.people import Person
 from verdikt.serve.store import TeamStore
 from verdikt.ship.approval_courier import ApprovalCourier
-from verdikt.team.approval_wire import encode_vote, parse_request
+from verdikt.team.approval_wire import build_grant, encode_vote, parse_request
+from verdikt.team.key_assertion import trim_assertion
 
 NOT_ASKED = "this is no longer asked: it was answered at the terminal, or the policy has changed"
 
@@ -633,6 +634,70 @@ def test_a_signature_counts_for_its_own_person_and_page_only(team: Team) -> None
     assert vote(ben, approval, assertion={"id": "%%%"})[0] == 403
     assert team.list_verbs().count("approve_rejected") == before + 4
     assert vote(ben, approval, assertion=own.sign(challenge)) == (200, "approved")
+
+
+RELEASE = "release-it --major"
+
+
+def ask_with_keys(team: Team, *keys: SoftwareKey) -> tuple[TestClient, dict[str, Any]]:
+    """Let the agent ask for a yes that only these keys can sign; return Ben's browser and the question."""
+    ben = team.sign_in("Ben", "approver", group="release")
+    names = {row["id"]: row["key"] for row in ben.get("/v1/keys").json()["keys"]}
+    named = ", ".join(names[key.number] for key in keys)
+    team.machine.govern(build_asking_policy(release=f"{{by: {{group: release}}, strong: true, keys: [{named}]}}"))
+    team.machine.decide(build_call(RELEASE))
+    team.courier.deliver()
+    return ben, team.list_waiting(ben)[-1]
+
+
+@pytest.fixture
+def ben(team: Team) -> Person:
+    """Return a member of the group `release`."""
+    organisation = team.site.machine.organisation
+    id = team.site.people.ensure_person(organisation, "Ben", "Ben", frozenset({"approver"}), ["release"])
+    return Person(id, organisation, "Ben", frozenset())
+
+
+def test_where_the_policy_names_keys_only_these_count(team: Team, ben: Person) -> None:
+    """A key that was added with a stolen cookie is a key of the person, and still none that the policy names."""
+    named, added = SoftwareKey(team.site.store, ben, ORIGIN), SoftwareKey(team.site.store, ben, ORIGIN)
+    client, approval = ask_with_keys(team, named)
+    challenge = client.get(f"/v1/approvals/{approval['id']}").json()["challenge"]
+    status, problem = vote(client, approval, assertion=added.sign(challenge))
+    assert vote(client, approval, assertion=named.sign(challenge)) == (200, "approved")
+    team.courier.deliver()
+
+    assert (status, problem[:52]) == (403, "the policy names the security keys that count here, ")
+    assert approval["needs"][0]["text"] == "`release` (with a security key that the policy names)"
+    assert team.machine.decide(build_call(RELEASE)).passed
+
+
+@pytest.mark.parametrize("forged", ["nothing", "a name", "another key", "another call", "a changed signature"])
+def test_a_service_that_was_taken_over_grants_nothing_that_is_strong(
+    team: Team, ben: Person, monkeypatch: pytest.MonkeyPatch, forged: str
+) -> None:
+    """It holds the key that signs grants: the machine verifies what the security key signed, and which key it was."""
+    named, invented = SoftwareKey(team.site.store, ben, ORIGIN), SoftwareKey(team.site.store, ben, ORIGIN)
+    client, approval = ask_with_keys(team, named)
+    challenge = client.get(f"/v1/approvals/{approval['id']}").json()["challenge"]
+    right = trim_assertion(named.sign(challenge), named.public_key)
+    signed: Any = {
+        "nothing": None,
+        "a name": {"public_key": named.public_key.hex()},
+        "another key": trim_assertion(invented.sign(challenge), invented.public_key),
+        "another call": trim_assertion(named.sign("00" * 32), named.public_key),
+        "a changed signature": right | {"signature": right["signature"][:-4] + "AAAA"},
+    }[forged]
+    votes = [{"person": ben.id, "name": "Ben", "approved": True, "reason": "", "assertion": signed}]
+    monkeypatch.setattr(
+        "verdikt.serve.approvals.build_grant", lambda **fields: build_grant(**{**fields, "votes": votes})
+    )
+    with team.site.store.database.begin_write() as connection:
+        connection.execute(update(schema.approval).values(state="approved", decided=1, not_after=2**40))
+    team.courier.deliver()
+
+    assert team.courier.problems[approval["request"]].startswith("the grant has fewer votes than the policy asks for")
+    assert not team.machine.decide(build_call(RELEASE)).passed
 
 
 @pytest.mark.parametrize("round", range(8))

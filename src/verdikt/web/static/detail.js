@@ -117,7 +117,7 @@ export function Payload({ payload }) {
 
 export function Diff({ before, after }) {
   const marks = { "+": "added", "-": "removed" };
-  return html`<pre class="diff" tabindex="0">${diffLines(before, after).map(({ mark, line }) => html`<span class=${marks[mark] ?? "same"}>${mark} ${showText(line)}${"\n"}</span>`)}</pre>`;
+  return html`<pre class="diff" tabindex="0">${diffLines(before, after).map(({ mark, line }) => html`<span class=${marks[mark] ?? "same"}>${mark} ${showBlock(line)}${"\n"}</span>`)}</pre>`;
 }
 
 function Value({ name, value }) {
