@@ -293,7 +293,7 @@ class Approvals:
                 raise VoteRefused(_explain_signature(own))
             _insert_vote(connection, row, own, ballot, signed=signed, now=now)
             # In the transaction that counts it: no vote counts that the record does not have.
-            append_event(connection, person.organisation, actor=person.name, verb=ballot.verb, subject=record, now=now)
+            append_event(connection, person.organisation, actor=person.actor, verb=ballot.verb, subject=record, now=now)
             state = ApprovalState.WAITING
             if not ballot.approved:
                 state = ApprovalState.REFUSED

@@ -45,8 +45,8 @@ class Person(NamedTuple):
 
     @property
     def actor(self) -> str:
-        """Who acts, as the service's own record names it."""
-        return self.name if self.scopes is None else f"token of {self.name}"
+        """Who acts, as the service's own record names it: with the number, because people choose their names."""
+        return f"{self.name} ({self.id})" if self.scopes is None else f"token of {self.name} ({self.id})"
 
 
 class Profile(NamedTuple):

@@ -290,11 +290,30 @@ def test_a_write_of_another_site_is_refused(sqlite_site: Site, headers: dict[str
     assert {client.post(path, json={}, headers=headers).status_code for path in paths} == {403}
     events = sqlite_site.people.list_events(sqlite_site.machine.organisation)[:-before]
     assert [(event["actor"], event["verb"], event["object"]) for event in events[::-1]] == [
-        ("Ana", "refused", path) for path in paths
+        ("Ana (1)", "refused", path) for path in paths
     ]
     # Without a person's right there is nothing to record, and a flood of it fills nothing.
     assert sqlite_site.open_client().post(paths[0], json={}, headers=headers).status_code == 403
     assert len(sqlite_site.people.list_events(sqlite_site.machine.organisation)) == before + len(paths)
+
+
+def test_the_record_tells_those_apart_who_chose_one_name(sqlite_site: Site) -> None:
+    """People and machines choose what they are called: the record has their number, and no machine is a person."""
+    organisation, now = sqlite_site.machine.organisation, sqlite_site.clock.now()
+    for subject in ("ana", "mallory"):
+        person = sqlite_site.people.ensure_person(organisation, subject, "Ana", frozenset({"viewer"}))
+        link = sqlite_site.people.create_link(person, now)
+        assert post(sqlite_site.open_client(), "/v1/sign-in", {"code": link}).status_code == 200
+    code = sqlite_site.service.machines.create_code(organisation, 1, 60, now)
+    body = {"code": code, "name": "Ana", "public_key": "07" * 32}
+    machine = sqlite_site.open_client().post("/v1/enrol", json=body).json()["machine"]
+    events = sqlite_site.people.list_events(organisation)
+
+    assert [(event["actor"], event["verb"], event["object"]) for event in events] == [
+        (f"machine {machine}", "enrol", "Ana"),
+        ("Ana (2)", "sign_in", "Ana"),
+        ("Ana (1)", "sign_in", "Ana"),
+    ]
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost:8787", ""])
@@ -523,8 +542,8 @@ def test_an_export_is_recorded_before_its_first_line(sqlite_site: Site) -> None:
     events = sqlite_site.people.list_events(sqlite_site.machine.organisation)
 
     assert [(event["actor"], event["object"]) for event in events if event["verb"] == "export"] == [
-        ("token of Ana", "jsonl"),
-        ("Ana", "csv verdict:block"),
+        ("token of Ana (1)", "jsonl"),
+        ("Ana (1)", "csv verdict:block"),
     ]
 
 

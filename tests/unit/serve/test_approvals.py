@@ -140,7 +140,7 @@ def test_each_vote_is_signed_in_the_record_of_the_service(team: Team) -> None:
         team.site.machine.organisation, "Ben", "Ben", frozenset({"approver"}), ["release"]
     )
 
-    assert (event["actor"], number, digest) == ("Ben", str(approval["id"]), approval["digest"])
+    assert (event["actor"], number, digest) == (f"Ben ({voter})", str(approval["id"]), approval["digest"])
     key.verify(bytes.fromhex(signature), encode_vote(approval["id"], voter, approval["digest"], approved=True))
 
 
@@ -582,7 +582,7 @@ def test_a_token_cannot_vote_and_its_attempt_is_recorded(team: Team) -> None:
     assert response.status_code == 403
     assert response.json()["error"] == "a token cannot do this: sign in"
     event = team.site.people.list_events(team.site.machine.organisation)[0]
-    assert (event["actor"], event["verb"], event["object"]) == ("token of Ben", "refused", path)
+    assert (event["actor"], event["verb"], event["object"]) == (f"token of Ben ({id})", "refused", path)
     assert team.list_waiting()[0]["needs"][0]["given"] == 0
 
 
