@@ -126,7 +126,8 @@ def _load_ceremony() -> Any:
 
 
 def _name_key(public_key: bytes) -> str:
-    return name_key(_load_ceremony().encode_public_key(bytes(public_key)))
+    encoded = _load_ceremony().encode_public_key(bytes(public_key))
+    return name_key(encoded) if encoded else ""
 
 
 def _encode_id(credential_id: bytes) -> str:

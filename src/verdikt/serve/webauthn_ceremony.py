@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cbor2 import CBORDecodeError
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from webauthn import (
     generate_registration_options,
@@ -76,6 +77,9 @@ def verify_assertion(
 
 
 def encode_public_key(credential_public_key: bytes) -> bytes:
-    """Return a public key as SubjectPublicKeyInfo, which others can read; authenticators have a form of their own."""
-    key = decoded_public_key_to_cryptography(decode_credential_public_key(credential_public_key))
+    """Return a public key as SubjectPublicKeyInfo, which others can read; empty when it is none of a known kind."""
+    try:
+        key = decoded_public_key_to_cryptography(decode_credential_public_key(credential_public_key))
+    except (*_FAILURES, IndexError, CBORDecodeError):
+        return b""
     return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

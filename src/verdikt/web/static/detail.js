@@ -53,8 +53,7 @@ function Decision({ body, outcome, address }) {
     <dd>${showText(action.tool)}<${Payload} payload=${action.payload} /></dd>
     <dt>verdict</dt>
     <dd><${Verdict} verdict=${showText(verdict.kind)} /> ${showText(verdict.reason)}</dd>
-    <dt>rule</dt>
-    <dd><a href=${`/integrity?q=${encodeURIComponent(`guard:${verdict.guard}`)}`}>${showText(verdict.guard)}</a></dd>
+    ${verdict.kind !== "pass" && html`<dt>rule</dt><dd><a href=${`/integrity?q=${encodeURIComponent(`guard:${verdict.guard}`)}`}>${showText(verdict.guard)}</a></dd>`}
     ${verdict.fix && html`<dt>fix</dt><dd>${showText(verdict.fix)}</dd>`}
     <dt>effects</dt>
     <dd>
