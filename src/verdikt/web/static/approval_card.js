@@ -69,7 +69,7 @@ function CardBody({ approval, onShown, onVoted }) {
       <p>${data.says ? `“${showText(data.says)}”` : html`<span class="facts">nothing</span>`}</p>
     </section>
     <p class="facts">
-      ${Object.keys(earlier).length ? `same shape before: approved ${approved}, refused ${earlier.refused ?? 0}, expired ${earlier.expired ?? 0}` : "the first of this shape"}
+      ${approved || earlier.refused || earlier.expired ? `same shape before: approved ${approved}, refused ${earlier.refused ?? 0}, expired ${earlier.expired ?? 0}` : "none of this shape was answered before"}
       ${data.chain ? html` · <a href=${`/session/${data.chain}?seq=${data.seq}`}>the actions before it</a>` : ""}
       ${" · "}digest <code>${data.digest.slice(0, 16)}…</code>
     </p>
