@@ -224,6 +224,10 @@ class ApprovalState(enum.StrEnum):
     CANCELLED = "cancelled"
 
 
+OPEN_STATES = (ApprovalState.WAITING, ApprovalState.APPROVED)
+"""States in which something may still come of a request."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalAnswer:
     """What people answered to the request about one digest; part of the receipt of the call that goes by it."""

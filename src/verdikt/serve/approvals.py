@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import and_, case, func, insert, or_, select, tuple_, update
 
 from verdikt.errors import WireError
-from verdikt.model.approval import ApprovalState
+from verdikt.model.approval import OPEN_STATES, ApprovalState
 from verdikt.model.canonical_json import hash_canonical
 from verdikt.serve import schema
 from verdikt.serve.approval_view import (
@@ -58,7 +58,6 @@ MAX_WAITING = 500
 
 MAX_REASON_CHARS = 300
 _LIST_ROWS = 20
-_OPEN_STATES = (ApprovalState.WAITING, ApprovalState.APPROVED)
 
 
 class VoteRefused(Forbidden):
@@ -187,7 +186,7 @@ class Approvals:
         with self._database.begin_write() as connection:
             connection.execute(
                 update(table)
-                .where(table.c.machine == machine.id, table.c.request == request, table.c.state.in_(_OPEN_STATES))
+                .where(table.c.machine == machine.id, table.c.request == request, table.c.state.in_(OPEN_STATES))
                 .values(state=ended, closed=now)
             )
 
@@ -378,9 +377,12 @@ def _select_visible(person: Person, columns: Iterable[Column[Any]] = schema.appr
 
 
 def _find_owner(connection: Connection, row: RowMapping) -> int | None:
-    """Return the person of the machine that asks."""
-    owner = connection.execute(select(schema.machine.c.person).where(schema.machine.c.id == row["machine"])).scalar()
-    return int(owner) if owner is not None else None
+    """Return the person of the machine that asks; raise `VoteRefused` when it was revoked meanwhile."""
+    table = schema.machine
+    machine = connection.execute(select(table.c.person, table.c.revoked).where(table.c.id == row["machine"])).one()
+    if machine.revoked is not None:
+        raise VoteRefused("the machine that asks was revoked")
+    return int(machine.person) if machine.person is not None else None
 
 
 def _insert_vote(

@@ -8,7 +8,7 @@ from typing import Any
 
 from verdikt.errors import CanonicalError, PolicyError, WireError
 from verdikt.model.action import extract_subject
-from verdikt.model.approval import DOCUMENT_VERSION, PART_NAMES, ApprovalNeed, parse_need
+from verdikt.model.approval import DOCUMENT_VERSION, MAX_EXPIRES_SECONDS, PART_NAMES, ApprovalNeed, parse_need
 from verdikt.model.canonical_json import encode_canonical, hash_canonical, sha256_hex
 from verdikt.team.key_assertion import find_signer
 
@@ -108,6 +108,8 @@ def parse_request(fields: Any) -> ApprovalRequest:
         raise WireError("expected an id of letters and digits")
     if not (0 < fields["asked"] < fields["expires"] < _MAX_TIME) or not 0 < fields["seq"] < 2**53:
         raise WireError("expected times and a number")
+    if fields["expires"] - fields["asked"] > MAX_EXPIRES_SECONDS:
+        raise WireError(f"expected an approval that waits for {MAX_EXPIRES_SECONDS // 3600} hours at most")
     calls = fields.get("calls", 1)
     if type(calls) is not int or not 0 < calls <= _MAX_CALLS:
         raise WireError("expected how often the call was made")

@@ -83,9 +83,11 @@ def make_named_things(route: ApiRoute, site: Site, owner: Person) -> dict[str, A
         assert begun is not None
         named["code"] = begun.code
     if "{approval}" in route.path:
-        request = build_request(secrets.randbelow(2**40), site.machine.id)
-        machine = EnrolledMachine(site.machine.id, site.machine.organisation)
-        named["approval"], _ = service.approvals.submit(machine, request, int(now))
+        # Another machine each time: what a revoked one asked for is asked no more.
+        asking = add_machine(site.store, f"asking-{secrets.token_hex(8)}", team="web")
+        request = build_request(secrets.randbelow(2**40), asking.id)
+        enrolled = EnrolledMachine(asking.id, asking.organisation)
+        named["approval"], _ = service.approvals.submit(enrolled, request, int(now))
         named["digest"] = request.digest
     if "{key}" in route.path:
         named["key"] = SoftwareKey(site.store, owner, ORIGIN).number

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from tests.asking_machine import POLICY, AskingMachine, build_asking_policy, build_call
 from tests.unit.serve.http_client import ORIGIN, Site, post
 from tests.unit.serve.security_key import SoftwareKey, mirror_signature, write_otherwise
+from tests.unit.serve.submissions import NOW
 from tests.unit.team.chains import build_lines
 from verdikt.errors import WireError
 from verdikt.ledger.approval_outbox import list_announced
@@ -429,6 +430,7 @@ def test_a_call_that_waits_is_one_question_with_a_counter(team: Team) -> None:
         ({"digest": "0" * 64}, "does not have the digest"),
         ({"document": {}}, "expected a document of this version"),
         ({"expires": 0}, "expected times"),
+        ({"expires": 2**40 - 1}, "expected an approval that waits for 168 hours at most"),
         ({"id": "../x"}, "expected an id"),
         ({"texts": None}, "expected `texts`"),
     ],
@@ -455,6 +457,25 @@ def test_a_text_that_was_not_pinned_is_not_shown(tmp_path: Path) -> None:
 
     assert "/home/dev/project/deploy.sh" in parse_request(request).texts
     assert "/home/dev/project/deploy.sh" not in parse_request({**request, "texts": texts}).texts
+
+
+def test_what_a_revoked_machine_asked_for_ends(team: Team) -> None:
+    """It is no more on the page, what is approved is granted no more, and a vote in the same moment does not count."""
+    approval = team.ask()
+    for client in team.release:
+        vote(client, approval)
+    waiting = team.ask("./deploy.sh staging")
+    team.site.store.revoke_machine(team.site.machine.organisation, team.site.machine.id, NOW)
+    enrolled = EnrolledMachine(team.site.machine.id, team.site.machine.organisation)
+    approvals, now = team.site.service.approvals, int(team.site.clock.now())
+    answers = approvals.read_answers(enrolled, [approval["request"]], now)
+    with team.site.store.database.begin_write() as connection:
+        # One that came while its key was still known.
+        connection.execute(update(schema.approval).where(schema.approval.c.id == waiting["id"]).values(state="waiting"))
+
+    assert answers == {approval["request"]: {"state": "cancelled"}}
+    assert [item["id"] for item in team.list_waiting()] == [waiting["id"]]
+    assert vote(team.release[0], waiting) == (403, "the machine that asks was revoked")
 
 
 def test_what_no_person_approved_is_never_granted(team: Team) -> None:
