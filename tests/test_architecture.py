@@ -24,7 +24,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "runs": {"errors", "model", "shell", "knowledge", "host_descriptions"},
     "claims": {"errors", "model"},
     "prompts": {"errors", "model", "knowledge", "claims"},
-    "turns": {"errors", "model", "host_descriptions", "runs", "prompts"},
+    "turns": {"errors", "model", "knowledge", "host_descriptions", "runs", "prompts"},
     "evidence": {"errors", "model", "knowledge", "host_descriptions", "runs", "claims", "prompts", "turns"},
     "council": {"errors", "model", "observe"},
     "observe": {"errors", "model", "knowledge", "host_descriptions"},

@@ -50,9 +50,6 @@ _INSTALLERS = find_role("python_installer")
 _LOCAL_INSTALL = compile_lazily(
     r"\s(?:-e|--editable|\.{1,2}(?:[/\[]\S*)?|/\S+|file:\S+|\S+\.(?:whl|tar\.gz|zip))(?=\s|$)"
 )
-_REHEARSAL = compile_lazily(
-    r"\s(?:-n\b|--(?:dry|just-print|snapshot|preview|check|plan|no-act|simulate|what-?if|sql\b)|run\b)"
-)
 _COMPILER_PLUGIN = compile_lazily(r"\s--?[\w:]*(?:plugin|processor|proc-macro)[\w-]*[ =:]")
 _CLASS_PATH = compile_lazily(r"\s(?:-cp|--?class-?path)[ =]")
 _NO_PROCESSING = compile_lazily(r"\s-proc:none\b")
@@ -132,10 +129,9 @@ def find_loaders(effects: Iterable[Effect]) -> list[Loader]:
     return loaders
 
 
-def is_rehearsal(name: str, words: str) -> bool:
-    """Return whether a program shows what it would do, and loads the project for that: `pip install --dry-run -e .`."""
-    loads = name in _ANY_LANGUAGE or bool(_LANGUAGES.get(name))
-    return loads and _REHEARSAL.search(words) is not None
+def loads_project(name: str) -> bool:
+    """Return whether a program loads files of the project that its command line need not name."""
+    return name in _ANY_LANGUAGE or bool(_LANGUAGES.get(name))
 
 
 def find_git_loaders(effects: Iterable[Effect], git_programs: Iterable[str]) -> list[Loader]:

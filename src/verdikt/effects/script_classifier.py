@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from verdikt.effects.armed_loads import add_armed_effects, find_inline_imports
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.powershell_start import is_powershell
-from verdikt.effects.code_loaders import is_rehearsal
+from verdikt.effects.code_loaders import loads_project
 from verdikt.effects.command_input import (
     CODE_FILE_OPTIONS,
     TEXT_READERS,
@@ -72,6 +72,10 @@ _PLUGIN_LOADERS = find_role("plugin_loader")
 _RUNNER_SETTINGS = ("SHELL=", "CC=", "CXX=", "LD=", "AR=", "FC=", "CPP=", ".runner", ".linker", "wrapper=")
 _RUN_PREFIXES = ("code.", "pkg.")
 _INSTALLED_PLACE = compile_lazily(r"(?:^|/)(?:node_modules/\.bin|\.?venv/bin|env/bin|vendor/bin|\.bin)/|^@")
+_REHEARSAL_WORD = compile_lazily(
+    r"(?:-n\b|--(?:dry|just-print|snapshot|preview|check|plan|no-act|simulate|what-?if|sql\b)|run\b)\S*"
+)
+"""A word that has a program show what it would do; a whole script, as `bash -c` gets it, is none."""
 _OUTPUT_OPTIONS = ("-o", "--out")
 # Of these the words may say more than a record does.
 _CODE_EFFECTS = ("code.run", "unknown.program", "infra.read", "cloud.read")
@@ -286,7 +290,7 @@ class ScriptClassifier:
         program = find_program(call.name)
         if program is not None:
             effects = evaluate_program(program, call) or _classify_own_program(call)
-            if not effects and is_rehearsal(call.name, call.full_text):
+            if not effects and _is_rehearsal(command) and loads_project(call.name):
                 effects = [call.make_effect("code.build", note="loads the project to show what it would do")]
             if "/" in command.argv[0].text and not any(effect.what.startswith(_RUN_PREFIXES) for effect in effects):
                 effects = [*effects, *_classify_namesake(call)]
@@ -419,6 +423,11 @@ def _drop_read_encoding(effects: list[Effect], decoded_effects: Sequence[Effect]
             else effect
             for effect in effects
         ]
+
+
+def _is_rehearsal(command: Command) -> bool:
+    """Return whether a word orders a rehearsal, which still loads the project: `pip install --dry-run -e .`."""
+    return any(_REHEARSAL_WORD.fullmatch(word.text) for word in command.argv[1:])
 
 
 def _classify_own_program(call: Invocation) -> list[Effect]:
