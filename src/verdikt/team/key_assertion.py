@@ -5,7 +5,6 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, EllipticCurvePublicKey
@@ -42,7 +41,8 @@ def find_signer(signed: Any, challenge: bytes) -> str:
         client = parse_json(client_data)
         if not isinstance(client, Mapping) or client.get("type") != "webauthn.get":
             return ""
-        host = urlsplit(str(client.get("origin"))).hostname or ""
+        # Keys are bound to names, never to addresses, so the only colon of a host is that of its port.
+        host = str(client.get("origin")).partition("://")[2].partition(":")[0]
         if _decode(client["challenge"]) != challenge or not _is_of_host(data, host):
             return ""
         _verify(public_key, signature, data + bytes.fromhex(sha256_hex(client_data)))
