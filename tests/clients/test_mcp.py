@@ -108,7 +108,7 @@ def test_the_relay_alone_governs_the_server_of_a_client(version: str, create_ben
     assert list_calls(bench) == ["get_note"], session.run.stderr
     assert session.has_received("ran get_note")
     assert session.has_received("notes stay where they are")
-    assert session.has_received("frobnicate")
+    assert session.has_received("(unknown_tool)")
     decisions = read_entries(bench, EntryKind.DECISION)
     assert [entry.body["receipt"]["verdict"]["kind"] for entry in decisions][:2] == ["pass", "block"]
 
@@ -246,9 +246,11 @@ class TerminalModel(ConversationModel):
 
 
 @contextmanager
-def open_terminal(bench: Bench, *options: str) -> Iterator[TerminalClient]:
-    """Yield the client in a terminal, with a model that calls a tool twice that is asked about."""
-    turns = [ModelTurn(f"call {number}", (call(bench, "frobnicate"),)) for number in (1, 2)]
+def open_terminal(
+    bench: Bench, *options: str, tools: tuple[str, ...] = ("frobnicate", "frobnicate")
+) -> Iterator[TerminalClient]:
+    """Yield the client in a terminal, with a model that calls these tools; by default twice one that asks."""
+    turns = [ModelTurn(f"call {number}", (call(bench, tool),)) for number, tool in enumerate(tools)]
     with TerminalModel((*turns, ModelTurn("THE-END"))) as model:
         command, client_env = bench.client.build_command(install_client(bench.version), bench.home, model.url, "do it")
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -321,11 +323,29 @@ def test_a_person_at_geminis_terminal_reads_why_a_call_did_not_run(create_bench:
     """Gemini CLI can ask no person for a hook or a relay: the call is blocked, and its terminal shows the reason."""
     bench = create_bench("gemini-0.61.0")
     add_server(bench)
-    bench.govern()
+    bench.govern(POLICY)
     wired = bench.run_verdikt("init", "--host", "gemini", "--mcp", "--yes")
     assert wired.returncode == 0, wired.stderr
-    with open_terminal(bench, "-i") as client:
+    with open_terminal(bench, "-i", tools=("get_note", "delete_note", "frobnicate")) as client:
+        client.wait_for("(notes_are_kept)")
         client.wait_for("(unknown_tool)")
         client.wait_for("THE-END")
 
-    assert list_calls(bench) == []
+    assert list_calls(bench) == ["get_note"]
+
+
+def test_the_relay_alone_governs_geminis_terminal(create_bench: Callable[[str], Bench]) -> None:
+    """The terminal does not show a result that is an error; the model reads it, and nothing runs."""
+    bench = create_bench("gemini-0.61.0")
+    (bench.project / "governance.yaml").write_text(POLICY)
+    accept(bench.project, {"HOME": str(bench.home)})
+    command, *arguments = relay_by_hand(bench)
+    server = {"command": command, "args": arguments, "trust": True}
+    config = bench.home / ".gemini/settings.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"mcpServers": {"notes": server}}))
+    with open_terminal(bench, "-i", tools=("get_note", "delete_note", "frobnicate")) as client:
+        client.wait_for("THE-END")
+
+    assert list_calls(bench) == ["get_note"]
+    decisions = read_entries(bench, EntryKind.DECISION)
+    assert [entry.body["receipt"]["verdict"]["kind"] for entry in decisions] == ["pass", "block", "ask"]

@@ -114,6 +114,7 @@ async def drive(client: Client, calls: list[dict[str, Any]]) -> dict[str, Any]:
         "version": client.protocol_version,
         "server": dump(client.server_info) if client.server_info else None,
         "capabilities": dump(client.server_capabilities),
+        "instructions": client.instructions,
         "tools": await attempt(client.list_tools()),
         "resources": await attempt(client.list_resources()),
         "templates": await attempt(client.list_resource_templates()),

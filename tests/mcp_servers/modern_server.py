@@ -10,7 +10,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.resolve import Elicit, ListRoots, Resolve, Sample
 from pydantic import BaseModel
 
-server = MCPServer("modern")
+server = MCPServer("modern", instructions="Read a note first, then write one.")
 
 
 class Choice(BaseModel):

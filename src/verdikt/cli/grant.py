@@ -20,12 +20,10 @@ from verdikt.cli.suggesting_group import SuggestingGroup
 from verdikt.errors import LedgerError
 from verdikt.graph.guard_index import index_guards
 from verdikt.ledger import grants
-from verdikt.model.grant import ANY_SESSION, Grant
+from verdikt.model.grant import ANY_SESSION, MAX_GRANT_SECONDS, Grant
 from verdikt.model.yaml_node import suggest_name
 from verdikt.policy import load_policy
 from verdikt.report.entry_line import shorten_session
-
-_MAX_SECONDS = 30 * 86_400
 
 
 @click.group(cls=SuggestingGroup)
@@ -40,8 +38,7 @@ def _parse_lifetime(ctx: click.Context, parameter: click.Parameter, value: str) 
     seconds = parse_duration(value, "mhd")
     if not seconds:
         raise click.BadParameter(f"expected a time such as 30m, 2h or 1d, found `{value}`")
-    # What is needed for longer is no exception: it belongs into the policy, where it is reviewed.
-    if seconds > _MAX_SECONDS:
+    if seconds > MAX_GRANT_SECONDS:
         raise click.BadParameter(f"expected at most 30d, found `{value}`; change the policy instead")
     return seconds
 
@@ -79,7 +76,7 @@ def add(
     require_terminal("granting")
     store = open_data_store(home)
     # An unknown session is allowed: a grant can be given before the agent starts.
-    session = session if session == "*" else resolve_session(store, session, allow_unknown=True)
+    session = session if session == ANY_SESSION else resolve_session(store, session, allow_unknown=True)
     # Whole seconds: the grant is signed in canonical JSON, where fractions are a source of differences.
     now = int(store.clock.now())
     grant = Grant(
@@ -93,7 +90,7 @@ def add(
         created=now,
     )
     require_grantable(guard, project)
-    where = "any session" if session == "*" else f"session {session}"
+    where = "any session" if session == ANY_SESSION else f"session {session}"
     click.echo(
         f"`{guard}` will not stop `{target}` in {where} until {format_timestamp(grant.expires * 1_000_000)} UTC",
         err=True,

@@ -3,7 +3,6 @@
 import difflib
 import json
 import os
-import shlex
 import sys
 from functools import partial
 from pathlib import Path
@@ -12,35 +11,21 @@ from typing import Any, NoReturn
 import click
 
 from verdikt.cli.git import hooks_directory, install_hooks
+from verdikt.cli.hook_environment import choose_environment, install_service, offer_service
 from verdikt.cli.policy_accept import accept_snapshot
 from verdikt.cli.store_access import open_data_store
 from verdikt.errors import VerdiktError
 from verdikt.graph.pending_policy import PENDING_NOTE
 from verdikt.hosts.host import PROJECT_SCOPES, SCOPES, Host
 from verdikt.hosts.registry import HOSTS, WIRABLE_HOSTS
-from verdikt.hosts.wiring.file_change import FileChange, write_file
+from verdikt.hosts.wiring.file_change import FileChange
 from verdikt.hosts.wiring.installation import Installation
-from verdikt.hosts.wiring.isolated_environment import (
-    RUNTIME_NAME,
-    create_isolated_environment,
-    is_running_from,
-    run_init_again,
-)
 from verdikt.hosts.wiring.mcp_servers import describe_remote, find_unreadable_files, list_servers, plan_relaying
 from verdikt.hosts.wiring.plan import GIT, apply_plan, detect_hosts, list_scopes, plan_wiring
 from verdikt.hosts.wiring.registration import WRAPPER_NAMES
-from verdikt.hosts.wiring.system_unit import (
-    SERVICE_RUNTIME,
-    SERVICE_SOCKET,
-    is_service_possible,
-    list_service_commands,
-    plan_service,
-    start_service,
-)
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.model.distribution import INSTALL_COMMAND
 from verdikt.observe.git_repository import find_work_tree
-from verdikt.observe.runtime_environment import find_enclosing_project
 from verdikt.ratchet import PolicySnapshot
 
 _SCOPE_CHOICES = {
@@ -138,11 +123,11 @@ def command(
     """
     silent = yes or as_json or dry_run
     # First, because it is the strongest: the agent's account then holds neither the key nor the log.
-    if service or (not socket and not isolated and _offer_service(silent)):
-        _install_service(hosts, profile, dry_run=dry_run)
+    if service or (not socket and not isolated and offer_service(silent)):
+        install_service(hosts, profile, dry_run=dry_run)
     if not hosts and not as_json:
         _print_found_hosts(project)
-    _choose_environment(isolated=isolated, silent=silent, dry_run=dry_run)
+    choose_environment(isolated=isolated, silent=silent, dry_run=dry_run)
     scope = scope or _ask_scope(silent)
     _check_socket(socket, scope)
     installation = Installation(
@@ -155,7 +140,7 @@ def command(
         chosen = _select_hosts(installation, hosts, scope)
         changes = plan_wiring(installation, chosen, profile=profile, scope=scope, trust=trust_codex)
         # The plan is made first, so that a file that cannot be read is reported before any question is asked.
-        trust_codex = trust_codex or _offer_trust(chosen, scope, yes or as_json or dry_run)
+        trust_codex = trust_codex or _offer_trust(chosen, scope, silent)
         if trust_codex:
             changes = plan_wiring(installation, chosen, profile=profile, scope=scope, trust=True)
         plan_relays = partial(plan_relaying, installation, chosen, excepted_servers, in_every_project=scope == "user")
@@ -167,7 +152,7 @@ def command(
             _print_changes([*changes, *relays], dry_run=dry_run)
             _print_remote_servers(installation, excepted_servers, with_servers=with_servers)
             _print_notes(installation, chosen, scope, dry_run=dry_run)
-        if (not (changes or relays) and GIT not in chosen) or dry_run or not _confirm_changes(yes or as_json):
+        if (not (changes or relays) and GIT not in chosen) or dry_run or not _confirm_changes(silent):
             return
         apply_plan(installation, changes)
         # Planned again: a file that was just wired may hold servers too.
@@ -277,78 +262,6 @@ def _accept_written_policy(installation: Installation, changes: list[FileChange]
     except VerdiktError as error:
         return str(error)  # the hooks are wired, and block with the same message until the policy is fixed
     return PENDING_NOTE if waiting else ""
-
-
-def _offer_service(silent: bool) -> bool:
-    if silent or not sys.stdin.isatty() or not is_service_possible():
-        return False
-    question = (
-        "You are root: a service of its own user can decide for everybody on this machine, so that no agent can end "
-        "it, read its key or change its log. Install that service?"
-    )
-    return click.confirm(question, default=True)
-
-
-def _install_service(hosts: tuple[str, ...], profile: str, *, dry_run: bool) -> NoReturn:
-    """Install the service, and the hooks that ask it, for everybody on this machine; then exit."""
-    change = plan_service()
-    click.echo(f"{click.style('write ', fg='cyan')} {change.path}  ({change.description})")
-    for line in map(shlex.join, list_service_commands()):
-        click.echo(f"{click.style('run   ', fg='cyan')} {line}")
-    if dry_run:
-        click.echo("nothing was changed; run it without --dry-run to make these changes")
-        raise SystemExit(0)
-    if not is_service_possible():
-        raise click.ClickException(
-            "the service needs root and systemd: run `sudo verdikt init --service`, or see `verdikt docs daemon`"
-        )
-    try:
-        python = create_isolated_environment(Path(SERVICE_RUNTIME))
-        write_file(change.path, change.after)
-        start_service()
-    except VerdiktError as error:
-        raise click.ClickException(str(error)) from error
-    names = [word for host in hosts for word in ("--host", host)]
-    arguments = ["--scope", "managed", "--socket", SERVICE_SOCKET, "--profile", profile, "--yes", *names]
-    raise SystemExit(run_init_again(python, arguments))
-
-
-def _offer_isolation(silent: bool) -> bool:
-    """Offer an environment outside of every project to a person whose hooks would run from one inside."""
-    project = find_enclosing_project(sys.prefix, os.path.expanduser("~"))
-    if not project:
-        return False
-    if silent or not sys.stdin.isatty():
-        click.echo(
-            f"the hooks will run from `{sys.prefix}`, which lies in the project `{project}`; --isolated makes an "
-            "environment outside of every project",
-            err=True,
-        )
-        return False
-    question = (
-        f"The hooks would run from `{sys.prefix}`, in the project `{project}`, where an agent could change them. "
-        "Make an environment for them outside of every project?"
-    )
-    return click.confirm(question, default=True)
-
-
-def _choose_environment(*, isolated: bool, silent: bool, dry_run: bool) -> None:
-    """Make an isolated environment, if that is wanted, and wire the hooks with it; else return.
-
-    Also returns where this process runs from it already.
-    """
-    if dry_run or not (isolated or _offer_isolation(silent)):
-        return
-    directory = get_data_directory(os.environ).absolute() / RUNTIME_NAME
-    if is_running_from(directory):
-        return
-    try:
-        python = create_isolated_environment(directory)
-    except VerdiktError as error:
-        raise click.ClickException(str(error)) from error
-    click.echo(f"{click.style('write ', fg='cyan')} {directory}  (the environment of the hooks)", err=True)
-    arguments = [word for word in sys.argv[sys.argv.index("init") + 1 :] if word != "--isolated"]
-    raise SystemExit(run_init_again(python, arguments))
 
 
 def _find_enclosing_repository(installation: Installation, scope: str) -> str:

@@ -20,7 +20,6 @@ from verdikt.hosts.wiring.mcp_servers import (
     list_servers,
 )
 from verdikt.mcp.pin_store import list_books
-from verdikt.mcp.tool_pin import PinState
 
 CANARY_SECONDS = 30.0
 CANARY_TOOL = "verdikt_canary"
@@ -72,7 +71,7 @@ def _find_changed_tools(installation: Installation, entry: ServerEntry) -> list[
     with suppress(McpError):
         for book in list_books(Path(installation.data_directory)):
             if book.identity == entry.identity:
-                return sorted(name for name, pin in book.pins.items() if pin.state is PinState.CHANGED)
+                return book.list_hidden()
     return []
 
 

@@ -25,7 +25,6 @@ from verdikt.ledger.pause import find_active_pause
 from verdikt.ledger.projections import FINDINGS
 from verdikt.ledger.store import OPERATOR
 from verdikt.mcp.pin_store import list_books
-from verdikt.mcp.tool_pin import PinState
 from verdikt.model.entry import EntryKind
 from verdikt.model.session_state import CANARY_SESSION
 from verdikt.policy import load_policy
@@ -116,12 +115,12 @@ def _describe_daemon() -> dict[str, Any]:
 
 
 def _count_hidden_tools(data_directory: Path) -> dict[str, int]:
-    """Return how many tools of each MCP server are hidden, because they changed since a person accepted them."""
+    """Return how much of each MCP server is hidden, because it changed since a person accepted it."""
     try:
         books = list_books(data_directory)
     except McpError:
         return {}
-    counts = {book.name: sum(pin.state is PinState.CHANGED for pin in book.pins.values()) for book in books}
+    counts = {book.name: len(book.list_hidden()) for book in books}
     return {name: count for name, count in counts.items() if count}
 
 
@@ -208,7 +207,7 @@ def render_status(status: dict[str, Any]) -> Iterator[str]:
     else:
         yield f"  {'today':<10}nothing recorded yet"
     for server, count in status["hidden_tools"].items():
-        hidden = click.style(f"{format_count(count, 'tool')} of `{server}` hidden", fg="yellow")
+        hidden = click.style(f"{format_count(count, 'definition')} of `{server}` hidden", fg="yellow")
         yield f"  {'mcp':<10}{hidden}: changed since accepted; see `verdikt mcp pins show {server}`"
     warm = status["warm"]
     yield f"  {'warm':<10}" + (

@@ -120,7 +120,9 @@ def _completion_to_dict(completion: "Completion") -> dict[str, Any]:
 def _checker_to_dict(checker: Any) -> dict[str, Any]:
     if isinstance(checker, CompositeChecker):
         return {"all" if checker.all_must_pass else "any": [_checker_to_dict(inner) for inner in checker.checkers]}
-    name = next(name for name, checker_class in CHECKERS.items() if isinstance(checker, checker_class))
+    name = next((name for name, checker_class in CHECKERS.items() if isinstance(checker, checker_class)), "")
+    if not name:  # a user's own class, whose settings may be anything
+        return {"use": f"{type(checker).__module__}:{type(checker).__qualname__}"}
     return {name: {key: value for key, value in asdict(checker).items() if value not in (None, False, {})}}
 
 
@@ -131,10 +133,13 @@ def _render_check(check: dict[str, Any], depth: int = 0) -> Iterator[str]:
         for inner_check in inner:
             yield from _render_check(inner_check, depth + 1)
         return
-    words = ", ".join(
-        key.replace("_", "-") if value is True else _format_value(value) for key, value in inner.items() if value
+    yield f"{'  ' * depth}{click.style(name, bold=True)} {inner if isinstance(inner, str) else _format_settings(inner)}"
+
+
+def _format_settings(settings: dict[str, Any]) -> str:
+    return ", ".join(
+        key.replace("_", "-") if value is True else _format_value(value) for key, value in settings.items() if value
     )
-    yield f"{'  ' * depth}{click.style(name, bold=True)} {words}"
 
 
 def _format_value(value: Any) -> str:

@@ -180,7 +180,8 @@ class CouncilRunner:
         known = {finding.id: finding.severity for finding in verdict.findings}
         for id, level in log.find_open_levels(plan.plan_hash).items():
             if known.get(id, Level.LOW) < Level.from_name(level):
-                faults.append(f"finding {id} ({level}) is in the log and not in the verdict file, which was changed")
+                state = "of a lower level in" if id in known else "not in"
+                faults.append(f"finding {id} ({level}) is in the log and {state} the verdict file, which was changed")
         if verdict.blocks:
             faults.insert(0, f"the level is {verdict.level}")
         return CouncilDecision(council, plan, verdict, tuple(faults), missing)

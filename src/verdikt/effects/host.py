@@ -68,7 +68,7 @@ _METADATA_HOSTS = frozenset(
 
 def is_metadata_host(name: str) -> bool:
     """Return whether a host is a cloud's metadata service."""
-    return name in _METADATA_HOSTS
+    return name.lower().removesuffix(".") in _METADATA_HOSTS
 
 
 def to_host_target(word: Word) -> Target:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.effects import host
 from verdikt.effects.code import classify_code, classify_query
+from verdikt.effects.file_address import read_file_address
 from verdikt.effects.zone_effects import derive_zone_effects
 from verdikt.knowledge import find_record, find_server_tool
 from verdikt.model.effect import Effect, Target, Zone
@@ -135,8 +136,8 @@ def _list_texts(value: object) -> list[str]:
 
 
 def _read_url(text: str, call: Invocation) -> Iterator[Effect]:
-    if text.startswith("file://"):
-        effects = list(call.make_effects("fs.read", [Word(text[7:], text[7:])]))
+    if paths := read_file_address(text):
+        effects = list(call.make_effects("fs.read", [Word(path, path) for path in paths]))
         yield from (*effects, *derive_zone_effects(effects, call.facts))
         return
     name = host.parse_host(text)

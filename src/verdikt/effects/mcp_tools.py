@@ -11,6 +11,7 @@ from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code, quote_shell_word
 from verdikt.effects.deferred_files import classify_file_content, make_overflow_effect
 from verdikt.effects.effect_catalog import find_entry
+from verdikt.effects.file_address import list_paths, read_file_address
 from verdikt.effects.handlers.network import classify_service_request
 from verdikt.effects.installation_names import is_for_trials, is_live_name
 from verdikt.effects.mcp_records import classify_counterpart, classify_recorded, find_places, is_named_for_command
@@ -221,7 +222,7 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
     # A tool that starts containers: privileged, or with the machine's root directory mounted.
     if payload.get("privileged") is True or "/:/" in str(payload.get("volumes", ""))[:400]:
         yield call.make_effect("container.escape", (Target(action.tool, "other"),))
-    paths = [text for kind, text, _ in arguments if kind is ArgumentKind.PATH]
+    paths = [path for kind, text, _ in arguments if kind is ArgumentKind.PATH for path in list_paths(text)]
     has_address = any(kind is ArgumentKind.URL for kind, _, _ in arguments)
     if is_named_for_command(split_tool_name(action.tool)):
         # `git_branch_delete` deletes in a repository, and not the repository.
@@ -296,7 +297,7 @@ def _classify_path_arguments(
         # Of a service the path may be one of its own; what begins at the root or the home is this machine's.
         local_paths = [path for path in paths if path.startswith(("~/", "/"))]
         local_paths = local_paths if what != "fs.overwrite" or has_address else []
-    words = [Word(path.removeprefix("file://"), path) for path in local_paths[:64]]
+    words = [Word(path, path) for path in local_paths[:64]]
     text = next((t for key in _TEXT_KEYS if isinstance(t := action.payload.get(key), str)), "")
     for word in words[:1] if what == "fs.overwrite" and text else ():
         yield from classify_file_content(call, word.text, text)
@@ -316,8 +317,8 @@ def _has_body(payload: Mapping[str, Any]) -> bool:
 
 def _classify_address(address: str, call: Invocation, *, sends: bool) -> Iterator[Effect]:
     """Yield the effects of an address: a file of this machine, the metadata service of its cloud, or another host."""
-    if address.startswith("file://"):
-        effects = list(call.make_effects("fs.read", [Word(address[7:])]))
+    if file_paths := read_file_address(address):
+        effects = list(call.make_effects("fs.read", [Word(path) for path in file_paths]))
         yield from effects
         yield from derive_zone_effects(effects, call.facts)
         return
@@ -338,7 +339,7 @@ def collect_paths(payload: Any, keys: tuple[str, ...]) -> list[str]:
         for key in keys:
             value = payload.get(key)
             if isinstance(value, str) and value:
-                paths.append(value.removeprefix("file://"))
+                paths += list_paths(value)
             elif isinstance(value, list | tuple):
-                paths.extend(item.removeprefix("file://") for item in value if isinstance(item, str))
+                paths += [path for item in value if isinstance(item, str) for path in list_paths(item)]
     return paths

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from verdikt.effects.code import quote_shell_word
 from verdikt.effects.code.decoder import decode_base64
+from verdikt.effects.file_address import read_file_address
 from verdikt.knowledge import find_record, find_role, resolve_language
 from verdikt.model.action import UNKNOWN
 from verdikt.model.argument_kind import ArgumentKind, find_schema_kinds
@@ -75,7 +76,7 @@ _SQL_ANYWHERE = compile_lazily(rf"(?is)(?:^|;){_SQL_STATEMENT}")
 _SQL_LINE_COMMENT = compile_lazily(r"--[^\n]*")
 _SQL_WORDS = frozenset("sql query queries statement statements ddl dml q".split())
 """Keys of text in which a later statement counts as well: `begin; drop table x`."""
-_ADDRESS = compile_lazily(r"^(?:https?|ftp|file|ws|wss)://\S+$")
+_ADDRESS = compile_lazily(r"(?i)^\s*(?:(?:https?|ftp|wss?)://|file:)\S+\s*$")
 _ROOTED_PATH = compile_lazily(r"^(?:~(?:/|$)|/(?!/)|\.{1,2}/|[A-Za-z]:\\)[^\n]*$")
 # Words of a command line that prose does not have: options, rooted paths, operators of the shell.
 _COMMAND_SHAPE = compile_lazily(r"\s-{1,2}[A-Za-z]|\s(?:~|\.{0,2})/|[|;&]|>\s*\S|\$\(")
@@ -237,7 +238,8 @@ def _find_kinds(key: str, text: str, schema: Any, *, language: str, traits: _Tra
     if _holds_sql(text, anywhere=bool(names & _SQL_WORDS)) and (not is_prose or ";" in text):
         return (ArgumentKind.SQL,)
     if _ADDRESS.match(text):
-        return (ArgumentKind.URL,)
+        # A tool that writes or deletes files takes the address of one as well.
+        return (ArgumentKind.URL, ArgumentKind.PATH) if read_file_address(text) else (ArgumentKind.URL,)
     by_key = _find_kind_by_key(names, text, language=language, traits=traits)
     # A server may describe an argument as less than its name says; each reading counts.
     return dict.fromkeys((*find_schema_kinds(schema), *((by_key,) if by_key else ())))

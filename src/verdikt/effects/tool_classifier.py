@@ -11,6 +11,7 @@ from verdikt.effects.armed_text import judge_text
 from verdikt.effects.code import classify_code
 from verdikt.effects.deferred_files import classify_file_content, make_overflow_effect
 from verdikt.effects.embedded_commands import classify_skill
+from verdikt.effects.file_address import read_file_address
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.mcp_tools import classify_arguments, classify_mcp_tool, collect_paths
 from verdikt.effects.script_classifier import ScriptClassifier
@@ -272,8 +273,8 @@ def _classify_fetch(action: Action, call: Invocation) -> Iterator[Effect]:
     if not address:
         yield call.make_effect("net.fetch", (Target(action.text("query", "prompt")[:80] or action.tool, "other"),))
         return
-    if address.startswith("file://"):
-        for effect in call.make_effects("fs.read", [Word(address[7:])]):
+    if paths := read_file_address(address):
+        for effect in call.make_effects("fs.read", [Word(path) for path in paths]):
             yield effect
             yield from derive_zone_effects([effect], call.facts)
         return

@@ -8,28 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import PolicyError
 from verdikt.model.action import ActionKind
 from verdikt.model.effect import EffectClass
 from verdikt.model.named_words import find_unnamed_value
-from verdikt.model.schema_type import (
-    Field,
-    SchemaType,
-    Section,
-    choice_type,
-    mapping_schema,
-    read_fields,
-    text_list_type,
-)
+from verdikt.model.schema_type import Field, Section, choice_type, keep_all, mapping_list_type, text_list_type
 from verdikt.model.verdict import Verdict
 
 if TYPE_CHECKING:
     from verdikt.model.action import Action
     from verdikt.model.effect import Effect
-    from verdikt.model.yaml_node import YamlNode
 
 GUARD = "flow"
 SOURCES = ("web", "issue", "outside", "mcp")
@@ -102,39 +92,15 @@ def _find_foreign_origin(effect: Effect, origins: list[tuple[str, str, Any]]) ->
     return next((origin for origin in origins if not hosts or origin[1] not in hosts), None)
 
 
-FIELDS: Mapping[str, Field] = {
+_FIELDS: Mapping[str, Field] = {
     "after": Field(text_list_type("web, issue, outside, mcp"), "where text was read from before", required=True),
     "effect": Field(text_list_type("effects"), "the effects that are then asked about or blocked", required=True),
     "verdict": Field(choice_type(("ask", "block")), "what happens then; ask by default"),
     "unless": Field(choice_type((NAMED,)), "`named`: not where the person's own prompt names what it is about"),
 }
 
-
-def read_flow_rules(node: YamlNode) -> tuple[FlowRule, ...]:
-    """Return the flows; record every mistake on its node."""
-    rules = []
-    for inner in node.read_one_or_more(what="flows with `after` and `effect`"):
-        if not isinstance(inner.value, Mapping):
-            inner.add_mismatch("a mapping with `after` and `effect`")
-            continue
-        values = read_fields(inner, FIELDS)
-        if {"after", "effect"} <= values.keys():
-            rule = inner.try_build(partial(FlowRule, **values))
-            rules += [rule] if rule else []
-    return tuple(rules)
-
-
-def merge_flow_rules(layers: Sequence[tuple[FlowRule, ...]]) -> tuple[FlowRule, ...]:
-    """Return the flows of all layers: each of them can only make a session stricter."""
-    return tuple(dict.fromkeys(rule for layer in layers for rule in layer))
-
-
 SECTION = Section(
-    SchemaType(
-        read_flow_rules,
-        {"oneOf": [mapping_schema(FIELDS), {"type": "array", "items": mapping_schema(FIELDS), "minItems": 1}]},
-        "a flow, or a list of them",
-    ),
+    mapping_list_type(_FIELDS, FlowRule, items="flows", description="a flow, or a list of them"),
     "what may follow after text from outside was read",
-    merge_flow_rules,
+    keep_all,
 )

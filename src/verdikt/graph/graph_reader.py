@@ -1,6 +1,5 @@
 """Reading of policy graphs from policy files, with the position of every error."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +8,7 @@ from verdikt.errors import PolicyError
 from verdikt.graph.cel_condition import CelCondition
 from verdikt.graph.combinator import All, Escalate, Not, Threshold, When
 from verdikt.graph.combinator import Any as AnyOf
+from verdikt.graph.custom_class import read_custom_class
 from verdikt.graph.guard import PolicyNode
 from verdikt.graph.guard_node import to_node as as_node
 from verdikt.graph.guard_settings import infer_settings
@@ -18,7 +18,6 @@ from verdikt.graph.policy_registry import PolicyRegistry
 from verdikt.graph.re2_pattern import compile_pattern
 from verdikt.graph.rule import VERDICT_KINDS, Rule, RuleSet, matcher_from_data
 from verdikt.model.approval import APPROVAL_KEYS, MAX_COUNT, check_key_name, parse_duration
-from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.schema_type import (
     Field,
     SchemaType,
@@ -34,7 +33,6 @@ from verdikt.model.schema_type import (
 )
 from verdikt.model.yaml_node import YamlNode
 
-IMPORT_PATH = compile_lazily(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 # `bash_safety` first: its objection to a command says more than that of `file_boundary` to the command's paths.
 SHORT_SECTIONS = {"bash_safety": "bash_safety", "boundaries": "file_boundary"}
 """Short section → the guard that it configures, in order of evaluation."""
@@ -259,23 +257,10 @@ class GraphReader:
 
     def read_custom_guard(self, node: YamlNode, settings: YamlNode | None) -> PolicyNode | None:
         """Read a custom guard by its import path."""
-        path = node.read_text(what="an import path, as in `mypkg.guards:RateLimit`")
-        if path is None:
-            return None
-        if not IMPORT_PATH.fullmatch(path):
-            node.add_mismatch("an import path, as in `mypkg.guards:RateLimit`")
-            return None
-        try:
-            guard_class = self.registry.load(path)
-        except Exception as error:
-            # Importing runs the user's code, which may fail in any way.
-            node.add_error(f"expected a guard at `{path}`, found {type(error).__name__}: {error}")
-            return None
-        # Only a class with a `check` is called: otherwise a policy file could run any function, such as `os:abort`.
-        if not isinstance(guard_class, type) or not callable(getattr(guard_class, "check", None)):
-            node.add_error(f"expected a guard class with a `check` at `{path}`, found `{_type_name(guard_class)}`")
-            return None
-        return self.build_guard(node, guard_class, settings)
+        guard_class = read_custom_class(
+            node, self.registry.load, what="guard", example="mypkg.guards:RateLimit", methods=("check",)
+        )
+        return None if guard_class is None else self.build_guard(node, guard_class, settings)
 
     def build_guard(self, node: YamlNode, factory: Callable[..., Any], settings: YamlNode | None) -> PolicyNode | None:
         """Build a guard with its settings."""
@@ -319,10 +304,6 @@ def _report_refusal(node: YamlNode, error: Exception) -> None:
 
 def _read_plain_settings(node: YamlNode) -> dict[str, Any]:
     return {key: inner.value for key, inner in node.read_mapping(what="a mapping of settings").items()}
-
-
-def _type_name(value: object) -> str:
-    return value.__name__ if isinstance(value, type) else type(value).__name__
 
 
 def _read_all(reader: GraphReader, node: YamlNode, options: dict[str, Any]) -> PolicyNode | None:

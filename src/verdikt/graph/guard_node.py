@@ -1,4 +1,4 @@
-"""A guard as a node of the graph, and the place where a Python guard's failure stops; `rule.py` has that of rules."""
+"""A guard as a node of the graph: one that fails is a block here, as a rule that fails is in `rule.py`."""
 
 from __future__ import annotations
 

@@ -64,16 +64,7 @@ def read_layer(
     )
     if "version" in nodes_by_key and nodes_by_key["version"].value != 1:
         nodes_by_key["version"].add_mismatch("1, the only version there is")
-    chosen = nodes_by_key["profile"].read_choice([*PROFILE_NAMES, NO_PROFILE]) if "profile" in nodes_by_key else default
-    disabled = nodes_by_key["disable"].read_texts() if "disable" in nodes_by_key else ()
-    base = _read_base_profile(top, chosen, disabled, registry, profile) if chosen and chosen != NO_PROFILE else None
-    if base is None and "disable" in nodes_by_key:
-        nodes_by_key["disable"].add_error_at_key(
-            "`disable`: expected a `profile` whose rules it leaves out, found none"
-        )
-    # `profile: none` removes the shipped rules, but never verdikt's protection of itself.
-    if chosen == NO_PROFILE and red_lines != NO_PROFILE:
-        base = _keep_red_lines(_read_base_profile(top, red_lines, (), registry, profile))
+    chosen, disabled, base = _read_profile(top, nodes_by_key, registry, profile, default=default, red_lines=red_lines)
     reader = GraphReader(registry)
     nodes = _read_nodes(top, nodes_by_key, reader)
     posture = _read_choice(nodes_by_key, "posture", tuple(Posture))
@@ -106,6 +97,32 @@ def read_layer(
         trusted=trusted,
         exceptions=exceptions,
     )
+
+
+def _read_profile(
+    top: YamlNode,
+    nodes_by_key: Mapping[str, YamlNode],
+    registry: PolicyRegistry,
+    profile: ReadProfile,
+    *,
+    default: str,
+    red_lines: str,
+) -> tuple[str | None, tuple[str, ...], PolicyLayer | None]:
+    """Return the name of the profile that a document builds on, the rules that it disables, and the layer they leave.
+
+    The name is None where it is none of the profiles.
+    """
+    chosen = nodes_by_key["profile"].read_choice([*PROFILE_NAMES, NO_PROFILE]) if "profile" in nodes_by_key else default
+    disabled = nodes_by_key["disable"].read_texts() if "disable" in nodes_by_key else ()
+    base = _read_base_profile(top, chosen, disabled, registry, profile) if chosen and chosen != NO_PROFILE else None
+    if base is None and "disable" in nodes_by_key:
+        nodes_by_key["disable"].add_error_at_key(
+            "`disable`: expected a `profile` whose rules it leaves out, found none"
+        )
+    # `profile: none` removes the shipped rules, but never verdikt's protection of itself.
+    if chosen == NO_PROFILE and red_lines != NO_PROFILE:
+        base = _keep_red_lines(_read_base_profile(top, red_lines, (), registry, profile))
+    return chosen, disabled, base
 
 
 def _read_exceptions(node: YamlNode) -> tuple[RuleException, ...]:

@@ -43,7 +43,7 @@ _SOURCE_FILES = (
 
 
 def load_cached_policy(start: str, environ: Mapping[str, str], *, managed: str = MANAGED_POLICY_PATH) -> Policy:
-    """Return the policy in force at a directory: the files' own if it is accepted, or else that of both."""
+    """Return the policy in force at a directory: that of the files, or while it is pending also the accepted one."""
     start = start or os.getcwd()
     places = list_policy_places(start, environ, managed=managed)
     files = tuple(read_policy_places(places))

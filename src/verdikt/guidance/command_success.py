@@ -33,7 +33,7 @@ def proves_command(text: str, command: str) -> bool:
 
 
 def proves_tests(text: str, commands: tuple[str, ...]) -> bool:
-    """Return whether the success of a command line proves that of one of these commands, by default of any tests."""
+    """Return whether a command line that succeeded proves that one of these commands did; without any, some tests."""
     if commands:
         return any(proves_command(text, command) for command in commands)
     return any(run.kind == "test" and run.status_propagates and not run.dry_run for run in read_runs(text))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from verdikt.graph.custom_class import IMPORT_PATH, read_custom_class
 from verdikt.graph.failure import describe_error
-from verdikt.graph.graph_reader import IMPORT_PATH
 from verdikt.graph.guard_settings import infer_settings
 from verdikt.model.schema_type import Field, choice_type, mapping_schema, read_fields
 from verdikt.model.yaml_document import to_plain
@@ -91,7 +91,13 @@ class KindReader:
         settings = to_plain(children[WITH].value) if WITH in children else {}
         if not isinstance(settings, dict):
             children[WITH].add_mismatch("a mapping of settings")
-        custom_class = self._load_class(children[USE])
+        custom_class = read_custom_class(
+            children[USE],
+            node.document.load_object,
+            what=self.label,
+            example="mypkg.policies:Freeze",
+            methods=self.methods,
+        )
         if custom_class is None or len(node.document.errors) > before:
             return None
         try:
@@ -101,26 +107,6 @@ class KindReader:
             node.add_error(f"`{children[USE].value}` refuses its settings: {describe_error(error)}")
             return None
         return item, options
-
-    def _load_class(self, node: YamlNode) -> type | None:
-        path = node.read_text(what="an import path, as in `mypkg.policies:Freeze`")
-        if path is None:
-            return None
-        if node.document.load_object is None or not IMPORT_PATH.fullmatch(path):
-            node.add_mismatch("an import path, as in `mypkg.policies:Freeze`")
-            return None
-        try:
-            custom_class = node.document.load_object(path)
-        except Exception as error:
-            # Importing runs the user's code, which may fail in any way.
-            node.add_error(f"expected a {self.label} at `{path}`, found {type(error).__name__}: {error}")
-            return None
-        # Only a class with the methods of its protocol is called: a policy file must not run any function.
-        missing = [name for name in self.methods if not callable(getattr(custom_class, name, None))]
-        if not isinstance(custom_class, type) or missing:
-            node.add_error(f"expected a class with {', '.join(f'`{name}`' for name in self.methods)} at `{path}`")
-            return None
-        return custom_class
 
     def read_items(self, node: YamlNode, label: str) -> Iterator[tuple[YamlNode, Any, dict[str, Any]]]:
         """Yield node, item and options for each readable item of a list."""

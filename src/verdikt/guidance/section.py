@@ -1,6 +1,6 @@
 """The sections `tool_policies`, `feedback` and `completion` of a policy file."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any
 
@@ -254,24 +254,22 @@ def _to_plain_data(value: Any) -> Any:
     return [_to_plain_data(inner) for inner in value] if isinstance(value, Iterable) else repr(type(value))
 
 
-def _build_section(
-    read: Callable[[YamlNode], Any], schema: Mapping[str, Any], expected: str, about: str, **more: Any
-) -> Section:
-    return Section(SchemaType(read, schema, expected), about, **more)
-
-
-TOOL_POLICIES = _build_section(
-    read_policies,
-    {"type": "array", "items": _POLICY_READER.item_schema, "minItems": 1},
-    "a list of tool policies",
+TOOL_POLICIES = Section(
+    SchemaType(
+        read_policies,
+        {"type": "array", "items": _POLICY_READER.item_schema, "minItems": 1},
+        "a list of tool policies",
+    ),
     "what must have happened before a tool is used",
     merge=merge_policies,
     guards=to_policy_nodes,
 )
-FEEDBACK = _build_section(
-    read_feedback,
-    {"type": "array", "items": _PROVIDER_READER.item_schema, "minItems": 1},
-    "a list of feedback providers",
+FEEDBACK = Section(
+    SchemaType(
+        read_feedback,
+        {"type": "array", "items": _PROVIDER_READER.item_schema, "minItems": 1},
+        "a list of feedback providers",
+    ),
     "what the agent is told after an action",
     merge=_concatenate_layers,
 )
@@ -290,16 +288,18 @@ _CHECK_SCHEMA = {
     ]
 }
 _COMPLETION = mapping_type(COMPLETION_FIELDS).json_schema
-COMPLETION = _build_section(
-    read_completion,
-    {
-        **_COMPLETION,
-        "properties": {
-            **_COMPLETION["properties"],
-            "checks": {**_COMPLETION["properties"]["checks"], "items": _CHECK_SCHEMA},
+COMPLETION = Section(
+    SchemaType(
+        read_completion,
+        {
+            **_COMPLETION,
+            "properties": {
+                **_COMPLETION["properties"],
+                "checks": {**_COMPLETION["properties"]["checks"], "items": _CHECK_SCHEMA},
+            },
         },
-    },
-    "mapping",
+        "mapping",
+    ),
     "when work counts as done",
     merge=_concatenate_layers,
 )

@@ -111,7 +111,10 @@ class Host(NamedTuple):
     payload_directories: tuple[str, ...] = ()
     """Recorded payloads, below `tests/contract/payloads/`."""
     canary_payload: Mapping[str, Any] = MappingProxyType({})
-    """A shell call before it runs, as the host sends it, with `{event}`, `{session}`, `{cwd}` and `{command}`."""
+    """A shell call before it runs, as the host sends it, with `{event}`, `{session}`, `{cwd}` and `{command}`.
+
+    Only for a host whose payload has another form than flat fields of its own names; see `canary_template`.
+    """
 
     # What it understands.
     asks: str = ""
@@ -151,9 +154,9 @@ class Host(NamedTuple):
     blocks_on_failure: tuple[str, ...] = ()
     """The events at which the host itself blocks when its hook fails or is missing, if it is new enough."""
     blocks_on_failure_since: str = ""
+    """The first version of which that was observed."""
     takes_arguments_since: str = ""
     """The first version known to start a hook from a list of arguments, without a shell; empty for none."""
-    """The first version of which that was observed."""
     approval_advice: str = ""
     """What a person must do before the host runs hooks at all; empty when hooks need no approval."""
 
@@ -177,6 +180,18 @@ class Host(NamedTuple):
     def docs_page(self) -> str:
         """The page of the documentation, as `verdikt docs` names it."""
         return f"hosts/{self.name}"
+
+    @property
+    def canary_template(self) -> Mapping[str, Any]:
+        """`canary_payload`, or else the call of its first shell tool in fields of its own names."""
+        names = self.field_names
+        return self.canary_payload or {
+            names.event: "{event}",
+            names.session: "{session}",
+            names.cwd: "{cwd}",
+            names.tool: self.tools.shell.split()[0],
+            names.input: {"command": "{command}"},
+        }
 
     @property
     def scopes(self) -> tuple[str, ...]:

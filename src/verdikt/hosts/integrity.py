@@ -101,6 +101,11 @@ class IntegrityCheck:
         return digests
 
     def _find_faults(self) -> Iterator[str]:
+        try:
+            WiringRecord(self._data_directory)
+        except VerdiktError as error:
+            # Without it there are no files to look at below, which would look as if all of them were well.
+            yield str(error)
         version_mark = f"{NATIVE_WRAPPER} {__version__}\0".encode()
         digests = _load_wrapper_digests(self._data_directory)
         contents = {path: _read_or_none(path) for path in digests}

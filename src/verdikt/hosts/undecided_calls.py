@@ -52,7 +52,7 @@ def find_decision(
 
 
 def find_unnamed_decision(action: Action, host: str, store: FileStore) -> tuple[str, str] | None:
-    """Return session and receipt of a decision by which a host has just let this call through, and none was matched to.
+    """Return session and receipt of a decision by which a host has just let this call through; each counts once.
 
     For a host that tells a server neither its session nor the call: what it decided on is known by place, tool and
     input. Its asks are refusals.

@@ -20,7 +20,7 @@ _MAX_NOTICES = 200
 
 
 def announce_request(home: Path, session: str, id: str, call: str = "") -> None:
-    """Leave word of a request for the process that asks the service; `call` tells other sessions what it is about."""
+    """Announce a request to the process that asks the service; `call` tells other sessions what it is about."""
     path = make_private_directory(home / OUTBOX) / id
     if not path.exists():
         _write_notice(path, {"session": session, "call": call})

@@ -158,6 +158,7 @@ class _Auditor:
         # A damaged chain is read twice, so its artifacts may be reported twice.
         report.findings += dict.fromkeys(self._artifact_findings)
         self._check_end(report)
+        self._check_coverage(report)
         self._check_introduction(report)
         # A damaged log gives no state to compare with, nor does one without the bodies that the state is folded from.
         if report.is_intact and not report.absent_body_count:
@@ -182,40 +183,38 @@ class _Auditor:
             yield Witness(session, head.seq, head.hash, "the operator's log")
 
     def _check_end(self, report: ChainReport) -> None:
-        session = report.session
-        witnesses = list(self._find_witnesses(session))
-        path = self._reader.hot_file_path(session)
-        if (
-            report.entry_count == 0
-            and witnesses
-            and self._chain_starts.get(session, ChainHead()).seq < max(witness.seq for witness in witnesses)
-        ):
-            expected = max(witnesses, key=lambda witness: witness.seq)
-            if path.exists():
-                report.add_finding(
-                    Corruption.EMPTIED,
-                    1,
-                    f"`{path}` is empty: expected {expected.seq} entries as {expected.source} says",
-                )
-            else:
-                report.add_finding(
-                    Corruption.MISSING,
-                    1,
-                    f"`{path}` is gone: expected {expected.seq} entries as {expected.source} says",
-                )
-        if torn := self._reader.read_torn_tail(session):
+        """Report a chain that does not reach as far as it should, as far as something outside of it says."""
+        witnesses = list(self._find_witnesses(report.session))
+        start = self._chain_starts.get(report.session, ChainHead())
+        last = max(witnesses, key=lambda witness: witness.seq, default=None)
+        if last is not None and report.entry_count == 0 and start.seq < last.seq:
+            self._report_lost_file(report, last)
+        if torn := self._reader.read_torn_tail(report.session):
+            path = self._reader.hot_file_path(report.session)
             report.add_finding(
                 Corruption.TRUNCATION,
                 report.head.seq + 1,
                 f"the last line of `{path}` is torn ({len(torn)} bytes): the next append repairs it with a gap entry",
             )
-        if report.entry_count and session not in (self._heads or {}) and not any(w.is_external for w in witnesses):
+        if (
+            report.entry_count
+            and report.session not in (self._heads or {})
+            and not any(witness.is_external for witness in witnesses)
+        ):
             report.add_finding(
                 Corruption.NO_HEAD,
                 report.head.seq,
                 "nothing outside the chain says where it ends: `state.db` does not know the session;"
                 " run `verdikt ledger reindex` if you removed it yourself",
             )
+
+    def _report_lost_file(self, report: ChainReport, last: Witness) -> None:
+        path = self._reader.hot_file_path(report.session)
+        corruption, state = (Corruption.EMPTIED, "empty") if path.exists() else (Corruption.MISSING, "gone")
+        report.add_finding(corruption, 1, f"`{path}` is {state}: expected {last.seq} entries as {last.source} says")
+
+    def _check_coverage(self, report: ChainReport) -> None:
+        """Report entries that no signature covers, and entries without the body that their digest is of."""
         if report.head.seq - report.last_covered_seq > MAX_UNCOVERED_ENTRIES:
             report.add_finding(
                 Corruption.UNCOVERED,
@@ -223,7 +222,6 @@ class _Auditor:
                 f"no signature covers entries {report.last_covered_seq + 1}…{report.head.seq}:"
                 " run `verdikt ledger checkpoint`",
             )
-
         if report.absent_body_count and self._bodies_required:
             # On this machine nothing leaves bodies out, so a missing one hides what an agent did.
             report.add_finding(

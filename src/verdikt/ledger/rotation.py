@@ -148,9 +148,11 @@ class _Rotation:
         session = self._reader.find_session_id(path.stem)
         if session is None or stat.st_size == 0:
             return
+        seqs = _HotFileLines(path).read_seqs()
+        if not seqs:
+            return  # the first write was cut short; the next append repairs it
         # Archived lines still in the hot file: the last rotation was stopped between steps 2 and 3.
-        first = next(iter(_HotFileLines(path).read_seqs()))
-        is_half_done = first <= last_archived_seq
+        is_half_done = seqs[0] <= last_archived_seq
         # The operator's log introduces keys and sessions, and is read from its beginning.
         is_aged = session != OPERATOR and age > self._policy.hot_days * DAY_SECONDS
         if not (is_half_done or is_aged or stat.st_size > self._policy.max_hot_bytes):

@@ -42,6 +42,7 @@ from verdikt.mcp.server_address import (
     ServerConnection,
     get_content_type,
 )
+from verdikt.mcp.tool_pin import MAX_TOOLS
 
 MAX_REQUESTS = 64
 """Requests that run at the same time; further ones are answered with an error."""
@@ -90,8 +91,11 @@ class HttpServer:
         self._awaited_ids: set[RequestId] = set()
         """Requests whose answer the client waits for."""
         self._lock = threading.Lock()
+        self._slots = threading.BoundedSemaphore(MAX_REQUESTS)
         self._schemas: dict[str, Any] = {}
         self._session_id = self._version = ""
+        self._reads_unasked = False
+        """Whether a thread reads what the server sends without being asked."""
         self._post_address: ServerAddress | None = None
         """Where messages are posted in the transport of 2024; None while responses come with their requests."""
         threading.Thread(target=self._send_lines, name="mcp-http", daemon=True).start()
@@ -133,9 +137,8 @@ class HttpServer:
             self._send_one_way(message)
             return
         assert message.id is not None
-        with self._lock:
-            is_full = len(self._connections) >= MAX_REQUESTS
-        if is_full:
+        # Taken here, because a flood of requests is read faster than their threads start.
+        if not self._slots.acquire(blocking=False):
             self._write_error(message.id, f"expected at most {MAX_REQUESTS} requests at once, found more")
             return
         # In a thread of its own: a tool may wait for an answer that the reader of these lines has to send.
@@ -150,7 +153,9 @@ class HttpServer:
                 response.read(MAX_MESSAGE_BYTES)
         except _NETWORK_ERRORS:
             return  # nothing waits for an answer to it
-        if message.method == "notifications/initialized" and self._post_address is None:
+        has_begun = message.method == "notifications/initialized" and self._post_address is None
+        if has_begun and not self._reads_unasked:
+            self._reads_unasked = True
             threading.Thread(target=self._read_unasked, name="mcp-http-events", daemon=True).start()
 
     def _cancel_request(self, request_id: object) -> bool:
@@ -180,6 +185,7 @@ class HttpServer:
             self._write_error(request_id, f"the server cannot be reached, or broke off: {error}")
         finally:
             self._awaited_ids.discard(request_id)
+            self._slots.release()
 
     def _relay_response(self, request: Message, response: http.client.HTTPResponse) -> bool:
         """Pass on what a response says; return whether the request has its answer."""
@@ -252,7 +258,7 @@ class HttpServer:
             self._version = str(result.get("protocolVersion", ""))
         elif request.method == "tools/list" and isinstance(result.get("tools"), list):
             for tool in result["tools"]:
-                if isinstance(tool, Mapping):
+                if isinstance(tool, Mapping) and len(self._schemas) < MAX_TOOLS:
                     self._schemas[str(tool.get("name"))] = tool.get("inputSchema")
 
     def _read_unasked(self) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
 from verdikt.hosts.host_decision import TEXT_MARK, sanitize_text
-from verdikt.shell.homoglyph import find_lookalike
+from verdikt.shell.homoglyph import fold_lookalikes
 
 QUESTION_KEY = "verdikt"
 """The key of our question among a result's `inputRequests`."""
 
 _MAX_QUESTION_LENGTH = 1500
+_LIKE_LETTERS = str.maketrans("1l!|3", "iiiie")
+"""What is read as a letter of our name."""
+
 _SCHEMA = {
     "type": "object",
     "properties": {
@@ -75,5 +77,5 @@ def _collect_texts(value: object, depth: int = 20) -> list[str]:
 
 def _fold_text(text: str) -> str:
     # Blanks and invisible characters go: `v e r d i k t` reads the same to a person in a hurry.
-    plain = find_lookalike(text) or unicodedata.normalize("NFKD", text)
-    return "".join(character for character in plain.casefold() if character.isalnum())
+    plain = fold_lookalikes(text.casefold()).translate(_LIKE_LETTERS)
+    return "".join(character for character in plain if character.isalnum())

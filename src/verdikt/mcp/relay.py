@@ -30,7 +30,7 @@ from verdikt.mcp.request_review import read_outcome
 from verdikt.mcp.running_tasks import TASK_METHODS, RunningTasks
 from verdikt.mcp.sealed_state import StateSealer
 from verdikt.mcp.server_wish import POLICY_NAMES, WISH_METHODS
-from verdikt.mcp.tool_screening import note_server_version, screen_tools
+from verdikt.mcp.tool_screening import screen_handshake, screen_tools
 from verdikt.mcp.wish_decider import WishDecider
 from verdikt.model.action import Outcome
 
@@ -180,8 +180,8 @@ class Relay:
             return self._finish_call(message, pending)
         if pending.message.method in TASK_METHODS and (ended := self._tasks.take_ended(pending.message, message)):
             return self._finish_task(message, *ended)
-        if pending.message.method == "initialize":
-            note_server_version(message.result, self._governor, self._pins)
+        if pending.message.method in ("initialize", "server/discover"):
+            message = screen_handshake(message, self._governor, self._pins, trust_first=self._trust_first)
         return Reaction(to_client=[message])
 
     def _handle_server_request(self, message: Message) -> Reaction:

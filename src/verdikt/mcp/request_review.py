@@ -22,6 +22,11 @@ THIS_CLIENT = "through this client"
 
 WISH_REJECTED = "a person was asked about what the server wants and did not allow it"
 
+_BLOCK_FIELDS = ("content", "contents", "messages")
+
+SHOWN_FIELDS = (*_BLOCK_FIELDS, "structuredContent")
+"""The fields of a result that a client shows to its model."""
+
 _MAX_OUTPUT_LENGTH = 1024 * 1024
 _MAX_SHOWN_ARGUMENTS = 600
 _REPETITION_KEYS = ("inputResponses", "requestState")
@@ -135,8 +140,8 @@ def read_outcome(message: Message) -> Outcome:
 def _iter_texts(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield what a result shows to a model: its blocks, what a resource or a prompt holds, and its data."""
     texts = []
-    for key in ("content", "contents", "messages"):
-        blocks = result.get(key)
+    for field in _BLOCK_FIELDS:
+        blocks = result.get(field)
         for block in blocks if isinstance(blocks, list) else ():
             inner = (block.get("resource"), block.get("content")) if isinstance(block, Mapping) else ()
             texts += [

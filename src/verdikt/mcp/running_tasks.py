@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from verdikt.mcp.request_review import SHOWN_FIELDS
+
 if TYPE_CHECKING:
     from verdikt.mcp.message import Message
     from verdikt.mcp.reaction import PendingRequest
@@ -33,7 +35,8 @@ class RunningTasks:
         # Under `task` until 2025-11-25, and as the result itself from 2026-07-28 on.
         task = result.get("task") if "task" in result else result if result.get("resultType") == "task" else None
         task_id = task.get("taskId") if isinstance(task, Mapping) else None
-        if not isinstance(task_id, str):
+        # What it shows already must be in the log, even if it names a task beside it.
+        if not isinstance(task_id, str) or any(field in result for field in SHOWN_FIELDS):
             return False
         with self._lock:
             self._calls[task_id] = pending

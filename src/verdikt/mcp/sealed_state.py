@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hmac
 import secrets
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +19,9 @@ MAX_STATE_LENGTH = 1024 * 1024
 LIFETIME_SECONDS = 900.0
 """How long a person has for an answer."""
 
-_MAX_USED = 10_000
+MAX_USED = 10_000
+"""Answers of the last quarter of an hour; further ones are refused, so that none of these counts twice."""
+
 _FOREIGN_STATE = "the answer does not belong to a question of this relay"
 
 
@@ -30,7 +31,8 @@ class StateSealer:
     def __init__(self, clock: Clock | None = None) -> None:
         self._key = secrets.token_bytes(32)
         self._clock = clock or SystemClock()
-        self._used: OrderedDict[str, None] = OrderedDict()
+        self._used: dict[str, float] = {}
+        """Answers that were used → when they expire."""
 
     def seal(self, content: Mapping[str, Any]) -> str:
         """Return the content as a text that only this process can have made."""
@@ -49,14 +51,16 @@ class StateSealer:
         content = self._verify(token)
         if content["call"] != call:
             raise McpError("the answer belongs to another call")
-        if content["expires"] < self._clock.now():
+        now = self._clock.now()
+        if content["expires"] < now:
             raise McpError("the answer came too late")
-        # Bounded by age as well: what falls out here has long expired, unless a client floods us with answers.
         if content["nonce"] in self._used:
             raise McpError("the answer was used before")
-        self._used[content["nonce"]] = None
-        if len(self._used) > _MAX_USED:
-            self._used.popitem(last=False)
+        if len(self._used) >= MAX_USED:
+            self._used = {nonce: expires for nonce, expires in self._used.items() if expires >= now}
+        if len(self._used) >= MAX_USED:
+            raise McpError("expected fewer answers in so short a time, found too many")
+        self._used[content["nonce"]] = content["expires"]
         return content
 
     def _verify(self, token: str) -> dict[str, Any]:

@@ -27,6 +27,9 @@ POLICY_NAMES = {"sampling/createMessage": "sampling", "elicitation/create": "eli
 
 WISH_METHODS = frozenset(POLICY_NAMES)
 
+MAX_WISHES = 32
+"""What one message of a server may want; each wish is decided and recorded by itself."""
+
 _WISH_FIELDS = frozenset({"method", "params"})
 _ERROR_FIELDS = frozenset({"code", "message", "data"})
 _PAGES = "elicitations"
@@ -82,6 +85,8 @@ def _read_wishes(requests: object) -> dict[str, tuple[str, Mapping[str, Any]]]:
         return {}
     if not isinstance(requests, Mapping):
         raise MessageError("expected an object of requests, found something else")
+    if len(requests) > MAX_WISHES:
+        raise MessageError(f"expected at most {MAX_WISHES} requests at once, found more")
     wishes: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for key, request in requests.items():
         if not isinstance(request, Mapping):

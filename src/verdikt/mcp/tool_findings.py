@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.shell.homoglyph import find_lookalike
+from verdikt.shell.homoglyph import find_lookalike, fold_lookalikes
 
 _MAX_TEXTS = 2000
 _MAX_TEXT_LENGTH = 20_000
@@ -48,8 +48,7 @@ def find_tool_issues(definition: Mapping[str, Any], taken: Iterable[str] = ()) -
 
 def fold_name(name: str) -> str:
     """Return a name as a hasty reader sees it."""
-    plain = find_lookalike(name) or name
-    return plain.casefold().replace("-", "_").replace("0", "o").replace("1", "l").replace("_", "")
+    return fold_lookalikes(name.casefold()).replace("-", "_").replace("0", "o").replace("1", "l").replace("_", "")
 
 
 def _find_hidden(text: str) -> Iterator[str]:

@@ -16,6 +16,9 @@ from verdikt.model.canonical_json import hash_canonical, stringify_big_integers
 KNOWN_FIELDS = frozenset("name title description inputSchema outputSchema annotations _meta icons execution".split())
 """The fields of a tool in the protocol; a server may list others, and a client may show them to its model."""
 
+INSTRUCTIONS = "(instructions)"
+"""The name under which a server's instructions to the model are pinned; no tool may have it."""
+
 MAX_TOOLS = 2000
 """Tools of one server that are pinned; a server that lists more is flooding its client, and the rest stays hidden."""
 
@@ -126,9 +129,22 @@ class PinBook:
     """Whether the server has shown a whole list; until then everything is its first."""
     pins: dict[str, ToolPin] = field(default_factory=dict)
 
+    @property
+    def has_tools(self) -> bool:
+        """Whether the server has listed a tool."""
+        return any(name != INSTRUCTIONS for name in self.pins)
+
+    def list_hidden(self) -> list[str]:
+        """Return what the client does not see until a person accepts it."""
+        return sorted(
+            name
+            for name, pin in self.pins.items()
+            if pin.state is PinState.CHANGED or (name == INSTRUCTIONS and pin.state is PinState.NEW)
+        )
+
     def find(self, tool: str) -> ToolPin | None:
         """Return the pin of a tool; None when it was never listed."""
-        return self.pins.get(tool)
+        return self.pins.get(tool) if tool != INSTRUCTIONS else None
 
     def record_listed(
         self, tool: Mapping[str, Any], *, trusted_by: str, now: int, taken: Iterable[str] = ()

@@ -68,7 +68,7 @@ def find_schema_kinds(schema: Any) -> tuple[ArgumentKind, ...]:
 
 
 def infer_argument_kinds(schema: Any, limit: int = 64) -> dict[str, str]:
-    """Return argument → kind, for those of which the schema of a tool says so; of several kinds the first."""
+    """Return argument → kind, where the schema of a tool names one; the first of several."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     arguments = list(properties.items())[:limit] if isinstance(properties, Mapping) else []
     return {str(name): str(kinds[0]) for name, inner in arguments if (kinds := find_schema_kinds(inner))}

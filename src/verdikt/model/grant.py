@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from verdikt.model.verdict import Verdict
 
 ANY_SESSION = "*"
+MAX_GRANT_SECONDS = 30 * 86_400
+"""Longest grant; what is needed for longer belongs into the policy, where it is reviewed."""
 ARMED_GUARD = "armed_file"
 """The rule that asks before something loads an armed file."""
 
@@ -76,8 +78,8 @@ def find_covering_grant(
     """Return the grant that lets this action past this verdict, or None.
 
     A red line accepts no grant, and neither does a guard that failed, nor a question that the person of this machine
-    cannot answer alone. If the effects are known, every one of them must
-    be certain and fall on the grant's target, reads included: half of `cp key /granted/place` is elsewhere.
+    cannot answer alone. If the effects are known, every one of them must be certain and fall on the grant's target,
+    reads included: half of `cp key /granted/place` is elsewhere.
     """
     if verdict.passed or verdict.red_line or verdict.error:
         return None

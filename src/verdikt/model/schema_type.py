@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from verdikt.model.yaml_document import to_plain
@@ -142,6 +143,31 @@ def mapping_schema(fields: Mapping[str, Field]) -> dict[str, Any]:
     return schema
 
 
+def mapping_list_type(
+    fields: Mapping[str, Field], build: Callable[..., Any], *, items: str, description: str
+) -> SchemaType:
+    """Return the type of a mapping with these keys, or a list of them; each that has the required keys is built.
+
+    `items` is what messages call them.
+    """
+    required = [key for key, field in fields.items() if field.required]
+    keys = " and ".join(f"`{key}`" for key in required)
+
+    def read_items(node: YamlNode) -> tuple[Any, ...]:
+        built_items = []
+        for inner in node.read_one_or_more(what=f"{items} with {keys}"):
+            if not isinstance(inner.value, Mapping):
+                inner.add_mismatch(f"a mapping with {keys}")
+                continue
+            values = read_fields(inner, fields)
+            if values.keys() >= set(required) and (item := inner.try_build(partial(build, **values))) is not None:
+                built_items.append(item)
+        return tuple(built_items)
+
+    schema = mapping_schema(fields)
+    return SchemaType(read_items, {"oneOf": [schema, {"type": "array", "items": schema, "minItems": 1}]}, description)
+
+
 def _range_schema(minimum: float | None, maximum: float | None) -> dict[str, float]:
     bounds = {"minimum": minimum, "maximum": maximum}
     return {key: value for key, value in bounds.items() if value is not None}
@@ -152,6 +178,11 @@ def _describe_keys(value: Mapping[str, Any]) -> str:
 
 
 MergeLayers = Callable[[Sequence[Any]], Any]
+
+
+def keep_all(values: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the items of all layers, each once: for a section of which every item can only make things stricter."""
+    return tuple(dict.fromkeys(item for layer in values for item in layer))
 
 
 def keep_highest(values: Sequence[Any]) -> Any:

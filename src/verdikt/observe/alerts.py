@@ -32,7 +32,7 @@ def read_recent_lines(path: Path, since: float) -> Iterator[dict[str, Any]]:
         while end > 0:
             start = max(0, end - CHUNK_BYTES)
             parts = (os.pread(fd, end - start, start) + incomplete).split(b"\n")
-            # A line longer than a chunk is cut and will not parse, which bounds the memory.
+            # A line longer than a chunk loses its middle, which bounds the memory.
             end, incomplete = start, parts[0][-CHUNK_BYTES:]
             for part in reversed(parts[1:] if start else parts):
                 try:

@@ -38,7 +38,7 @@ class GuardedStatus:
         self._watched = repository.watched
 
     def is_unchanged(self, states: set[str]) -> bool:
-        """Return whether no guarded file is in one of these states, of which `git_changes` has the list."""
+        """Return whether no guarded file is in one of these states, which `git_changes` defines."""
         # Files that HEAD has with the same content are the same after a return to HEAD, whatever the index holds.
         if "tracked" in states and "staged" not in states and self._is_like_head():
             return True

@@ -5,20 +5,24 @@ import unicodedata
 from verdikt.knowledge import list_role
 from verdikt.shell.wildcard import is_match
 
-# Letters that NFKD does not map to ASCII, by their looks: Cyrillic, Greek, Armenian, and dashes, slashes and dots.
+# Letters that NFKD does not map to ASCII, by their looks: Cyrillic, Greek, Armenian, small capitals, and dashes,
+# slashes and dots.
 _HOMOGLYPHS = str.maketrans(
-    "аеорсухіјѕԁһкмтвнգոսցѵԝɡıℓαορνικτυвеτ‐‑‒–—−⁃∕⁄⧸／․。",
-    "aeopcyxijsdhkmtbhqnugvwgilaopviktubet-------////..",
+    "аеорсухіјѕԁһкмтвнգոսցѵԝɡıℓαορνικτυвеτᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ‐‑‒–—−⁃∕⁄⧸／․。",
+    "aeopcyxijsdhkmtbhqnugvwgilaopviktubetabcdefghijklmnoprstuvwyz-------////..",
 )
 _INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e\u2061\u2062\u2063\u2064\u00a0\u2007\u202f\u3000")
 
 
+def fold_lookalikes(text: str) -> str:
+    """Return a text with each letter as the ASCII letter that it looks like; the others stay as they are."""
+    plain = unicodedata.normalize("NFKD", text).translate(_HOMOGLYPHS)
+    return "".join(letter for letter in plain if letter not in _INVISIBLE and not unicodedata.combining(letter))
+
+
 def find_lookalike(name: str) -> str:
     """Return the ASCII name that a name could be mistaken for; empty when there is none."""
-    plain = unicodedata.normalize("NFKD", name).translate(_HOMOGLYPHS)
-    plain = "".join(
-        letter for letter in plain if letter not in _INVISIBLE and not unicodedata.combining(letter)
-    ).strip()
+    plain = fold_lookalikes(name).strip()
     return plain if plain.isascii() and plain and plain != name else ""
 
 

@@ -224,6 +224,6 @@ def _read_draft_input(walker: "CommandWalker", draft: "CommandDraft", scope: "Sc
 
 
 def read_filtered_file(walker: "CommandWalker", words: Sequence[Word], scope: "Scope") -> str | None:
-    """Return the contents of the file that a filter is given: the last of its words, of which others are no files."""
+    """Return the contents of the file that a filter reads: its last word that is no option."""
     file = next((word for word in reversed(words) if word.text[:1] != "-"), None)
     return read_contents(walker, file, scope) if file is not None else None

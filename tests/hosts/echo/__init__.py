@@ -9,13 +9,6 @@ HOST = Host(
     events={"beforeCall": HookEventKind.BEFORE, "afterCall": HookEventKind.AFTER},
     field_names=FieldNames(event="event", session="session", tool="tool", input="arguments"),
     tools=ToolNames(shell="echo_shell"),
-    canary_payload={
-        "event": "{event}",
-        "session": "{session}",
-        "cwd": "{cwd}",
-        "tool": "echo_shell",
-        "arguments": {"command": "{command}"},
-    },
     asks="never, so an ask becomes a block",
     blocks='status 2, `{"decision":"block"}` and the reason on stderr',
     program="echo-agent",

@@ -14,9 +14,9 @@ SERVICE_OFFER, ISOLATION_OFFER = "Install that service?", "outside of every proj
 CONFIRMATION = "Make these changes?"
 SCRIPT = """
 import sys
-import verdikt.cli.init as init
+from verdikt.cli import hook_environment as environment
 sys.prefix = {prefix!r}  # as if it were installed there
-init.is_service_possible = lambda: {is_root}
+environment.is_service_possible = lambda: {is_root}
 from verdikt.cli import main
 {overrides}
 sys.argv = ["verdikt", "init", "--host", "claude", "--scope", "local"]
@@ -26,15 +26,18 @@ main()
 
 SERVICE_IN = """
 import functools, json
-init.SERVICE_RUNTIME = {directory!r} + "/opt"
-init.plan_service = functools.partial(init.plan_service, {directory!r} + "/etc")
+environment.SERVICE_RUNTIME = {directory!r} + "/opt"
+environment.plan_service = functools.partial(environment.plan_service, {directory!r} + "/etc")
 commands = []
-init.start_service = functools.partial(init.start_service, lambda command: commands.append(list(command)) or {status})
+def run(command):
+    commands.append(list(command))
+    return {status}
+environment.start_service = functools.partial(environment.start_service, run)
 def run_init_again(python, arguments):
     with open({directory!r} + "/done.json", "w") as file:
         json.dump([commands, str(python), arguments], file)
     return 0
-init.run_init_again = run_init_again
+environment.run_init_again = run_init_again
 """
 """Let the service be installed below a directory, by programs that are only recorded: no root is needed for that."""
 

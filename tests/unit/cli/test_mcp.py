@@ -179,7 +179,7 @@ def test_the_doctor_names_tools_that_wait_for_a_person(project: Path, verdikt: V
 
     [report] = json.loads(verdikt("doctor", "--json", "--calls", "1").stdout)["mcp"]
     assert "hidden until a person accepts the change: get_note" in report["state"]
-    assert "1 tool of `notes` hidden: changed since accepted; see `verdikt mcp pins show notes`" in (
+    assert "1 definition of `notes` hidden: changed since accepted; see `verdikt mcp pins show notes`" in (
         verdikt("status").stdout
     )
 

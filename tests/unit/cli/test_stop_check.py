@@ -27,6 +27,21 @@ def test_show_lists_checks_with_their_limits(project: Path, verdikt: Verdikt) ->
     assert json.loads(listed.stdout)[0]["budget"] == {"calls": 200}
 
 
+def test_show_names_a_check_of_the_users_own(project: Path, verdikt: Verdikt) -> None:
+    """It is shown by its import path, beside the others."""
+    modules = project.parent / "modules"
+    modules.mkdir()
+    (modules / "own_checks.py").write_text("class Never:\n    def check(self, context): ...\n")
+    (project / "governance.yaml").write_text(
+        "completion: {checks: [{any: [{use: 'own_checks:Never'}, {findings: HIGH}]}]}\n"
+    )
+    shown = verdikt("stop-check", "show", PYTHONPATH=str(modules))
+    listed = verdikt("stop-check", "show", "--json", PYTHONPATH=str(modules))
+
+    assert shown.stdout.startswith("any of\n  use own_checks:Never\n  findings HIGH\n"), shown.stderr
+    assert json.loads(listed.stdout)[0]["check"]["any"][0] == {"use": "own_checks:Never"}
+
+
 def test_check_reports_incomplete_work_and_records_nothing(project: Path, verdikt: Verdikt) -> None:
     """Incomplete work ends with status 2, and the log stays empty."""
     (project / "governance.yaml").write_text(POLICY)

@@ -79,6 +79,18 @@ def test_finding_removed_from_file_still_blocks(repo: Repo) -> None:
     assert "is in the log and not in the verdict file" in answer.reason
 
 
+def test_finding_made_harmless_in_the_file_still_blocks(repo: Repo) -> None:
+    """Its level in the log counts."""
+    gov = repo.govern()
+    repo.write("a.py", "BAD\n")
+    assert not gov.commit(str(repo.path), run=True).allowed
+    (path,) = Path(repo.env["VERDIKT_RUNS_DIR"]).glob("*.verdict.json")
+    path.write_text(path.read_text().replace("HIGH", "LOW"))
+    answer = gov.commit(str(repo.path), run=True)
+    assert not answer.allowed
+    assert "is in the log and of a lower level in the verdict file" in answer.reason
+
+
 def test_council_without_guardrail_only_reports(repo: Repo) -> None:
     """Findings are shown, and the commit passes."""
     repo.policy(guardrail=False)

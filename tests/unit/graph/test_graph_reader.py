@@ -150,7 +150,7 @@ FAULTS = [
     ("escalate: {primary: saying}", "1:11: `escalate`: expected the key `fallback`, found none"),
     ("guards: [{use: nowhere.at_all:Guard}]", "1:16: expected a guard at `nowhere.at_all:Guard`, found ModuleNotFoundError: "),
     ("guards: [{use: 'tests.policies:Sayin'}]", "1:16: expected a guard at `tests.policies:Sayin`, found ImportError: `tests.policies` has no `Sayin` (did you mean `Saying`?)"),
-    ("guards: [{use: 'os:system', with: {command: 'true'}}]", "1:16: expected a guard class with a `check` at `os:system`, found `builtin_function_or_method`"),
+    ("guards: [{use: 'os:system', with: {command: 'true'}}]", "1:16: expected a guard class with `check` at `os:system`, found `builtin_function_or_method`"),
     ("guards: [{use: '../x.py'}]", "1:16: `use`: expected an import path, as in `mypkg.guards:RateLimit`, found `../x.py`"),
     ("guards: [{use: 'tests.policies:Saying', with: {sayz: 1}}]", "1:48: expected a known key, found `sayz` (did you mean `says`?)"),
     ("boundaries: {allowed: [src]}", "1:14: expected a known key, found `allowed` (did you mean `allowed_dirs`?)"),

@@ -77,7 +77,7 @@ def test_own_classes_are_used_by_hooks(tmp_path: Path) -> None:
     ("item", "message"),
     [
         (f"use: '{HERE}:Missing'", "expected a tool policy at"),
-        ("use: 'os:abort'", "expected a class with `check`, `on_result`"),
+        ("use: 'os:abort'", "expected a tool policy class with `check`, `on_result` at `os:abort`, found `builtin"),
         (f"use: '{HERE}:Freeze'", "refuses its settings"),
         ("use: 'no path'", "expected an import path"),
         (f"use: '{HERE}:Freeze', with: 5", "expected a mapping of settings"),

@@ -1,5 +1,6 @@
 """The dispatch of events to governance."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -28,20 +29,25 @@ completion:
 @pytest.fixture
 def governance(tmp_path: Path) -> Governance:
     """Return governance of an empty project."""
+    return create_governance(tmp_path, POLICY)
+
+
+def create_governance(tmp_path: Path, policy: str) -> Governance:
+    """Return governance of an empty project by a policy."""
     env = {"HOME": str(tmp_path / "home"), "VERDIKT_HOME": str(tmp_path / "data")}
     (tmp_path / "project").mkdir()
     (tmp_path / "home").mkdir()
     clock = FakeClock()
     store = close_after_test(FileStore(tmp_path / "data", clock, load_projections()))
-    return Governance(parse_policy(POLICY), store, clock=clock, env=env)
+    return Governance(parse_policy(policy), store, clock=clock, env=env)
 
 
-def dispatch(governance: Governance, event: str, **fields: object) -> HostDecision:
-    """Return the decision about a payload of Claude Code."""
+def dispatch(governance: Governance, event: str, faults: Sequence[str] = (), **fields: object) -> HostDecision:
+    """Return the decision about a payload of Claude Code, after these faults were found."""
     project = governance.store.home.parent / "project"
     payload = {"hook_event_name": event, "session_id": "s1", "cwd": str(project), **fields}
     env = {"HOME": str(project.parent / "home"), "VERDIKT_HOME": str(governance.store.home)}
-    return dispatch_event(governance, adapter.decode(payload, event, env), env)
+    return dispatch_event(governance, adapter.decode(payload, event, env), env, faults)
 
 
 def dispatch_command(governance: Governance, command: str) -> HostDecision:
@@ -112,6 +118,26 @@ def test_a_permission_request_for_an_undecided_call_is_decided(governance: Gover
     assert dispatch(governance, "PermissionRequest", **CALL).is_blocked
     assert dispatch(governance, "PermissionRequest", **FINE) == HostDecision()
     assert count_decisions(governance) == 2
+
+
+def test_a_permission_request_for_a_blocked_call_is_blocked_again(governance: Governance) -> None:
+    """A host that still asks a person did not obey the block, and the person is not to be asked about it."""
+    assert dispatch(governance, "PreToolUse", **CALL, tool_use_id="t1").is_blocked
+
+    assert dispatch(governance, "PermissionRequest", **CALL).is_blocked
+
+
+def test_what_the_policy_approves_is_not_approved_once_a_fault_was_found(tmp_path: Path) -> None:
+    """A person should look at the fault first; it is in the context and in the log."""
+    governance = create_governance(tmp_path, "profile: none\napprove: [{class: read}]\n")
+    assert dispatch(governance, "PreToolUse", **FINE).approved
+
+    decision = dispatch(governance, "PreToolUse", ["the hook was replaced"], **FINE)
+
+    assert not decision.approved
+    assert "the hook was replaced" in decision.context
+    faults = [entry.body.get("integrity") for entry in governance.store.read_entries("s1") if entry.kind == "gap"]
+    assert faults == [["the hook was replaced"]]
 
 
 def test_the_decision_about_an_earlier_equal_call_does_not_count_for_this_one(governance: Governance) -> None:

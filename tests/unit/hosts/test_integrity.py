@@ -106,6 +106,15 @@ def test_record_baseline_with_a_native_client_of_another_version_reports_it(proj
     assert [fault for fault in create_check(project).record_baseline() if "of another version than verdikt" in fault]
 
 
+@pytest.mark.parametrize("text", ["{", "[]", '{"version": 1}'])
+def test_record_baseline_with_a_damaged_record_of_the_wiring_says_so(project: Path, text: str) -> None:
+    """What cannot be compared is not taken for intact, also in a session that begins with the damage."""
+    record = project.parent / "home/.local/share/verdikt/wiring.json"
+    record.write_text(text)
+
+    assert [fault for fault in create_check(project).record_baseline() if f"cannot read `{record}`" in fault]
+
+
 @pytest.mark.parametrize("text", ["{}", "{", '{"hooks": {"PreToolUse": []}}'])
 def test_record_baseline_with_settings_that_no_longer_name_the_hook_reports_them(project: Path, text: str) -> None:
     """The file may be empty, broken or unwired."""

@@ -278,6 +278,20 @@ def test_rotate_leaves_a_damaged_log_in_place(tmp_path: Path) -> None:
     assert not other.exists()
 
 
+def test_rotate_leaves_a_log_whose_only_line_is_torn(tmp_path: Path) -> None:
+    """A power cut in the first write leaves such a file; other sessions are rotated."""
+    path = fill_session(tmp_path, "s", 1, days_old=31)
+    path.write_bytes(path.read_bytes()[:20])
+    make_older(path, 31)
+    other = fill_session(tmp_path, "t", 5, days_old=31)
+
+    report = rotate(open_store(tmp_path))
+
+    assert path.read_bytes()
+    assert path not in report.failed
+    assert not other.exists()
+
+
 @pytest.mark.parametrize(
     ("env", "expected"),
     [

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.mcp.relay_bench import TOOLS, RelayBench, text_of
+from tests.unit.mcp.relay_bench import MODERN, TOOLS, RelayBench, text_of
 from verdikt.errors import McpError
 from verdikt.mcp.pin_store import ServerPins, list_books
 from verdikt.mcp.tool_findings import find_tool_issues
@@ -183,6 +183,28 @@ def test_a_server_that_changes_its_version_is_recorded(tmp_path: Path) -> None:
     bench.server(id=request.to_server[0].id, result={"serverInfo": {"name": "notes", "version": "2"}})
 
     assert bench.entries(EntryKind.MCP)[-1].body["now"] == "notes 2"
+
+
+@pytest.mark.parametrize("method", ["server/discover", "tools/list"])
+def test_a_server_of_the_new_era_that_changes_its_version_is_recorded(tmp_path: Path, method: str) -> None:
+    """It has no handshake: name and version stand in the metadata of its results."""
+    bench = RelayBench(tmp_path)
+    for version in ("1", "2"):
+        request = bench.request(method, {"_meta": MODERN})
+        meta = {"io.modelcontextprotocol/serverInfo": {"name": "notes", "version": version}}
+        bench.server(id=request.to_server[0].id, result={"resultType": "complete", "tools": [], "_meta": meta})
+
+    [event] = [entry.body for entry in bench.entries(EntryKind.MCP) if entry.body["event"] == "server"]
+    assert (event["before"], event["now"]) == ("notes 1", "notes 2")
+
+
+@pytest.mark.parametrize("name", ["get_note\nArguments: {}", "get_note\u202e", "\x1b[2Jget_note", ""])
+def test_a_tool_whose_name_is_not_printable_is_hidden(tmp_path: Path, name: str) -> None:
+    """It could write lines of its own into the question that a person reads."""
+    bench = RelayBench(tmp_path)
+
+    assert bench.list_tools({**NOTE, "name": name}, NOTE) == ["get_note"]
+    assert "never listed" in text_of(bench.call(name))
 
 
 @pytest.mark.parametrize(

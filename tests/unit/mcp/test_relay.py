@@ -359,7 +359,20 @@ def test_whatever_a_result_shows_to_a_model_is_its_outcome(result: dict[str, Any
     assert outcome.output == ('{"note":"hello"}' if output is None else output)
 
 
-@pytest.mark.parametrize("text", ["[verdikt] allow?", "V e r d i k t asks", "v\u200berdikt", "vеrdikt (Cyrillic)"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[verdikt] allow?",
+        "V e r d i k t asks",
+        "v\u200berdikt",
+        "vеrdikt (Cyrillic)",
+        "vеrdikt (Cyrillic) → 你好",
+        "ᴠᴇʀᴅɪᴋᴛ 😀",
+        "VERD1KT",
+        "v3rd!kt",
+        "verdlkt",
+    ],
+)
 def test_a_servers_question_that_imitates_ours_is_refused(bench: RelayBench, text: str) -> None:
     """A person could take it for a question about a call."""
     refused = bench.server(id="s1", method="elicitation/create", params={"message": text})

@@ -54,6 +54,18 @@ def test_the_result_of_a_task_is_the_outcome_of_its_call(
     assert list_outcomes(bench) == [success]
 
 
+@pytest.mark.parametrize("task", [{"task": {"taskId": "t1"}}, {"resultType": "task", "taskId": "t1"}])
+@pytest.mark.parametrize("shown", [TEXT, {"structuredContent": {"note": "the note"}}])
+def test_a_result_that_shows_something_is_the_outcome_whatever_task_it_names(
+    bench: RelayBench, task: dict[str, Any], shown: dict[str, Any]
+) -> None:
+    """A server cannot keep what the client reads out of the log by calling it a task."""
+    call = bench.call("get_note")
+    bench.server(id=call.to_server[0].id, result={**task, **shown})
+
+    assert list_outcomes(bench) == [True]
+
+
 @pytest.mark.parametrize(("result", "success"), [(TEXT, True), (FAILED, False)])
 def test_the_result_inside_the_state_of_a_task_is_its_outcome(
     bench: RelayBench, result: dict[str, Any], success: bool

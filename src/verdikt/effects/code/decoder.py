@@ -34,8 +34,11 @@ _PARTIAL_FUNCTIONS = ("paste", "paste0", "sprintf", "Sprintf", "format", "Format
 
 
 def decode_percent(text: str) -> str:
-    """Decode text in which characters are written as `%20`."""
-    return re.sub(r"%([0-9a-fA-F]{2})", lambda match: chr(int(match[1], 16)), text)
+    """Decode text in which the bytes of its UTF-8 are written as `%20`."""
+    data = text.encode("utf-8", "surrogatepass")
+    return re.sub(rb"%([0-9a-fA-F]{2})", lambda match: bytes.fromhex(match[1].decode()), data).decode(
+        "utf-8", "replace"
+    )
 
 
 def apply_method(text: str, position: int, value: str) -> tuple[str, int] | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from verdikt.effects import host
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import quote_shell_word
+from verdikt.effects.file_address import read_file_address
 from verdikt.effects.http_services import classify_request
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.word_kinds import has_secret_variable
@@ -21,8 +22,9 @@ def classify_curl(call: Invocation) -> Iterator[Effect]:
     urls = [*args.get_values("--url"), *args.operands]
     hosts = tuple(host.to_host_target(word) for word in urls)
     local = bool(hosts) and all(host.is_local_host(target.text) for target in hosts)
-    if urls and all(word.text.startswith("file://") for word in urls):
-        yield from call.make_effects("fs.read", [Word(word.text[7:]) for word in urls])
+    file_paths = [read_file_address(word.text) for word in urls]
+    yield from call.make_effects("fs.read", [Word(path) for paths in file_paths for path in paths])
+    if file_paths and all(file_paths):
         return
     yield from metadata(call, hosts)
     sent = [

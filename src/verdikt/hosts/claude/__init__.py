@@ -35,13 +35,6 @@ HOST = Host(
     exit_status=ExitStatus.ALWAYS,
     transcript_has_calls=True,
     payload_directories=("claude", "claude_2.1.197"),
-    canary_payload={
-        "hook_event_name": "{event}",
-        "session_id": "{session}",
-        "cwd": "{cwd}",
-        "tool_name": "Bash",
-        "tool_input": {"command": "{command}"},
-    },
     asks="when a person watches; a block otherwise",
     blocks='status 2, `{"decision":"block"}` and the reason on stderr',
     program="claude",

@@ -33,13 +33,6 @@ HOST = Host(
     # The payload of PostToolUse holds what a command printed and not how it ended.
     exit_status=ExitStatus.NEVER,
     payload_directories=("codex",),
-    canary_payload={
-        "hook_event_name": "{event}",
-        "session_id": "{session}",
-        "cwd": "{cwd}",
-        "tool_name": "Bash",
-        "tool_input": {"command": "{command}"},
-    },
     asks="never: Codex takes an ask for permission, so it becomes a block",
     blocks='status 0 and `{"permissionDecision":"deny"}`, with a line for the person; red lines and failures: status 2',
     program="codex",

@@ -33,13 +33,6 @@ HOST = Host(
     # Cursor reports what a command printed, and not how it ended.
     exit_status=ExitStatus.NEVER,
     payload_directories=("cursor",),
-    canary_payload={
-        "hook_event_name": "{event}",
-        "conversation_id": "{session}",
-        "cwd": "{cwd}",
-        "tool_name": "Shell",
-        "tool_input": {"command": "{command}"},
-    },
     asks="at beforeShellExecution and beforeMCPExecution; a block at preToolUse, which shows none",
     blocks='status 0 and `{"permission":"deny"}`',
     # The command line agent; the editor shares its settings.

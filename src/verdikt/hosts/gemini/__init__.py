@@ -32,13 +32,6 @@ HOST = Host(
     mcp_prefixes=("mcp_",),
     exit_status=ExitStatus.ALWAYS,
     payload_directories=("gemini",),
-    canary_payload={
-        "hook_event_name": "{event}",
-        "session_id": "{session}",
-        "cwd": "{cwd}",
-        "tool_name": "run_shell_command",
-        "tool_input": {"command": "{command}"},
-    },
     asks="never: a headless Gemini CLI waits for an answer without end, so an ask becomes a block",
     blocks='status 0 and `{"decision":"deny"}` with the reason',
     program="gemini",

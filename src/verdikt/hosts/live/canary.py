@@ -29,7 +29,7 @@ class Canary:
     def build_payload(self, host: Host, event_name: str, cwd: str) -> dict[str, Any]:
         """Return the command as the host would send it to its hook."""
         values = {"event": event_name, "session": CANARY_SESSION, "cwd": cwd, "command": self.command}
-        payload: dict[str, Any] = _fill_template(host.canary_payload, values)
+        payload: dict[str, Any] = _fill_template(host.canary_template, values)
         return payload
 
     def remove_file(self) -> None:

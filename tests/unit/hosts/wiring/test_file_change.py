@@ -51,3 +51,19 @@ def test_apply_changes_that_fails_leaves_a_record_with_which_to_undo_it(
     record.restore_file(str(file), b"before")
     assert file.read_bytes() == b"before"
     assert not record.files
+
+
+def test_directory_that_was_created_for_several_files_goes_with_the_last_of_them(tmp_path: Path) -> None:
+    """Whichever is restored first: as long as another file lies in it, that one takes the directory over."""
+    files = [tmp_path / "project" / ".client" / name for name in ("hooks.json", "rules.json")]
+    (tmp_path / "project").mkdir()
+    changes = [
+        FileChange(path=str(file), before=None, after=b"{}", host="codex", description="wires") for file in files
+    ]
+    WiringRecord(tmp_path / "data").apply_changes(changes)
+
+    for file in files:
+        assert file.parent.is_dir()
+        WiringRecord(tmp_path / "data").restore_file(str(file), None)
+
+    assert list((tmp_path / "project").iterdir()) == []
