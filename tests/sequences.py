@@ -11,6 +11,7 @@ and may state a `verdict`, a `guard` and words of the `reason`. A family crosses
 is judged by `standard`, or by its own `profile` or `policy`.
 """
 
+import re
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -32,6 +33,9 @@ from verdikt.model.tool_kind import classify_tool
 from verdikt.model.verdict import Decision
 from verdikt.model.world import PathFact
 from verdikt.policy import parse_policy
+
+_SET_ALIAS = re.compile(r"git config alias\.(\S+) '([^']*)'$")
+"""A command after which git has an alias, as the world would tell."""
 
 
 class Rehearsal:
@@ -74,12 +78,17 @@ class Rehearsal:
 
     def _change_world(self, step: dict[str, Any]) -> None:
         made = {**step.get("write", {}), **step.get("makes", {})}
+        payload = step.get("call", {}).get("input", {})
+        if isinstance(path := payload.get("path"), str) and isinstance(text := payload.get("content"), str):
+            made[path] = text
         for path, (old, new) in step.get("edit", {}).items():
             made[path] = self.world.texts[to_absolute(path)].replace(old, new)
         for path, text in made.items():
             place = to_absolute(path)
             self.world.texts[place] = text
             self.world.paths[place] = PathFact(real=place, kind="file", git=step.get("git", "untracked"))
+        if alias := _SET_ALIAS.match(step.get("run", "")):
+            self.world.repository.aliases[alias[1]] = alias[2]
         for path in step.get("gone", ()):
             self.world.texts.pop(to_absolute(path), None)
             self.world.paths.pop(to_absolute(path), None)

@@ -24,7 +24,7 @@ PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "openai_agents": {"floor": ("openai-agents==0.22.0",), "newest": ("openai-agents",)},
     "pydantic_ai": {"floor": ("pydantic-ai-slim==2.20.0",), "newest": ("pydantic-ai-slim",)},
     "claude_agent_sdk": {"floor": ("claude-agent-sdk==0.2.178",), "newest": ("claude-agent-sdk",)},
-    "google_adk": {"floor": ("google-adk==2.9.0",), "newest": ("google-adk",)},
+    "google_adk": {"floor": ("google-adk==2.11.0",), "newest": ("google-adk",)},
     "strands": {"floor": ("strands-agents==1.62.0",), "newest": ("strands-agents",)},
     "agent_framework": {
         "floor": ("agent-framework-core==1.20.0", "agent-framework-openai", "mcp<2", "tenacity"),

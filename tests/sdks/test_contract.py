@@ -34,6 +34,7 @@ POLICIES = {
     "paths": RULES.format("ask")
     + "  - {name: no_secrets, target: '**/secret.txt', verdict: block, reason: it is secret, fix: leave it}\n",
     "code": "profile: none\nall: [{sandbox: {forbidden_imports: [os], forbidden_calls: [eval]}}]\n",
+    "computer": RULES.format("ask") + "manifest: {computer_use_preview: {effects: [read]}}\n",
     "completion": RULES.format("ask") + "completion: {checks: [{files: [report.md]}]}\n",
 }
 
@@ -64,7 +65,7 @@ STOP_MODES = MODES | {"openai_agents": ("async",)} | dict.fromkeys(ON_GOVERN, ()
 CASES: list[dict[str, Any]] = load_yaml(Path(__file__).parent / "contract.yaml")
 CASE_KEYS = set(
     "name only without versions modes policy fault attended rewrite setup steps inline ran pending seen told turns"
-    " final log error then answers stop hears row other_sessions decisions".split()
+    " final log error then answers again stop hears row other_sessions decisions".split()
 )
 SESSION = "0c9f2f5e-6f2a-4f0e-9d5b-1f2a3b4c5d6e"  # Claude Code takes nothing but a UUID
 
@@ -207,11 +208,12 @@ def test_adapter_keeps_the_contract(drivers: Drivers, tmp_path: Path, row: Row) 
     sdk, version, mode, case = row
     (tmp_path / "home").mkdir()
     used = {"asking"}
-    state, turns = "", 0
+    (state, turns), before = ("", 0), ("", 0)
     for number, phase in enumerate([case, *case.get("then", ())]):
         assert phase.keys() <= CASE_KEYS
         policy = phase.get("policy", "asking")
         used.add(policy)
+        before = state, turns = before if phase.get("again") else (state, turns)
         (tmp_path / "governance.yaml").write_text(POLICIES[policy], encoding="utf-8")
         observation = drivers.get(sdk, version, number % 2).play(
             {

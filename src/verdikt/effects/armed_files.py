@@ -35,6 +35,8 @@ UNSEEN = "unseen"
 """In place of the digest of a file that only its host sees: what is known of it is the text that an edit put in."""
 _ON_HOST = compile_lazily(r"\s(?:--bind|-[a-zA-Z]*b)\b|-self-hosted\b|\s(?:exec\s+)?shell\b|\s--(?:force-)?local\b")
 """Options by which a runner of workflows starts their steps on this machine, or on its files."""
+_WORKFLOW_SETTINGS = (".actrc",)
+"""Settings of such runners, which are named for their program."""
 _ENVIRONMENT_FILE = compile_lazily(r"--env-file[ =]([^\s;&|]+)")
 _ASSIGNMENT = compile_lazily(r"(?:^|[\s;&|])([A-Za-z_]\w*)=([^\s;&|$`]+)")
 _FILE_LINE = compile_lazily(r"(?m)^\s*(?:export\s+)?([A-Za-z_]\w*)=[\"']?([^\n\"']*)")
@@ -144,8 +146,14 @@ def judge_in_project(path: str, text: str, facts: Facts, command: str = "") -> A
     # Settings alone name what is binary; text that was downloaded is judged itself when something loads it.
     downloads = facts.recall(DOWNLOADS_KEY) if may_name_code(path, text) else None
     names = tuple(downloads) if isinstance(downloads, Mapping) else ()
-    is_on_host = bool(command) and _ON_HOST.search(command.partition("\n")[0]) is not None
+    is_on_host = bool(command) and _starts_on_host(command.partition("\n")[0], facts)
     return judge_text(path, text, resolver, classify_shell, names, is_on_host=is_on_host)
+
+
+def _starts_on_host(command: str, facts: Facts) -> bool:
+    """Return whether a runner of workflows starts their steps on this machine, by its options or its settings."""
+    settings = (f"{facts.project_root}/{name}" for name in _WORKFLOW_SETTINGS if name[1:-2] in command)
+    return any(_ON_HOST.search(f" {text} ") for text in (command, *(facts.text(path) or "" for path in settings)))
 
 
 def _read_variables(path: str, command: str, resolver: TargetResolver) -> dict[str, str]:

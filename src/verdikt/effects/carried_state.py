@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
     from verdikt.shell.command import Command
 
-SECRET_SOURCES = ("cred.read", "fs.move", "env.read.all")
+SECRET_SOURCES = ("cred.read", "cred.create", "cred.copy", "fs.move", "env.read.all")
 """Effects without which a command puts no secret anywhere."""
-_CONTENT_EFFECTS = ("fs.write", "fs.overwrite", "fs.append", "fs.link", "fs.link.out", "fs.install")
+_CONTENT_EFFECTS = ("cred.copy", "fs.write", "fs.overwrite", "fs.append", "fs.link", "fs.link.out", "fs.install")
 _LOSS_EFFECTS = DELETE_EFFECTS | {"fs.truncate", "fs.overwrite"}
 _COMPRESSORS = find_role("compressor")
 _CODE_RUNNERS = find_role("code_runner")
@@ -61,9 +61,15 @@ def _list_compressed_names(path: str) -> list[str]:
 
 
 def _takes_secret(effect: Effect, resolver: TargetResolver) -> bool:
-    if effect.what.startswith("cred.read") or effect.what == "env.read.all":
+    if effect.what.startswith("cred.read") or effect.what == "env.read.all" or prints_new_secret(effect):
         return True
-    return effect.what == "fs.move" and any(holds_secret(target, resolver.facts) for target in effect.targets)
+    is_moved = effect.what == "fs.move" and any(holds_secret(target, resolver.facts) for target in effect.targets)
+    return is_moved or effect.what == "cred.copy"
+
+
+def prints_new_secret(effect: Effect) -> bool:
+    """Return whether a program makes a credential and shows it, and puts it into no file by itself."""
+    return effect.what == "cred.create" and not any(target.path for target in effect.targets)
 
 
 def make_copy_effect(origin: Effect, destinations: Sequence[Target]) -> Effect:
@@ -83,7 +89,8 @@ def find_moved_work(
     sources = [t for effect in effects if effect.what == "fs.move" for t in effect.targets if t.path]
     if not sources:
         return {}
-    destinations = [t.path for effect in effects if effect.what in _CONTENT_EFFECTS for t in effect.targets if t.path]
+    contents = [effect for effect in effects if effect.what in _CONTENT_EFFECTS and effect.what != "cred.copy"]
+    destinations = [t.path for effect in contents for t in effect.targets if t.path]
     moved: dict[str, str] = {}
     packs = _is_compressor(effects[0])
     for source in sources:

@@ -43,6 +43,11 @@ _GIT_HOOK_COMMAND = compile_lazily(
     rf"^(?:{join_role('work_tree_changer')})\s(?:-\S+\s+(?:\S+\s+)??)*"
     r"(?:commit|push|merge|rebase|checkout|switch|pull|am|cherry-pick|worktree)\b"
 )
+_PROJECT_RUN = compile_lazily(
+    r"(?i)(?:run|exec(?:ute)?|start|launch|build|debug|invoke)_?\w*(?:task|test|build|script|target|project|config|suite|app"
+    r"|program|command|npm|make)"
+)
+"""Names of connected tools that run what a project has, as an editor does: `run_task`, `execute_tests`."""
 _HOOK_FILE = compile_lazily(
     r"/(?:\.husky|\.githooks|\.git-hooks|hooks)/|/\.pre-commit-config\.yaml$|/lefthook\.ya?ml$|/\.lintstagedrc"
 )
@@ -124,6 +129,8 @@ def find_loaders(effects: Iterable[Effect]) -> list[Loader]:
             languages = _find_languages(effect)
             if languages is None or languages:
                 loaders.append(Loader(effect, languages))
+        elif effect.what == "mcp.run" and _PROJECT_RUN.search(effect.by):
+            loaders.append(Loader(effect, None))
         elif effect.what.startswith("git.") and _GIT_HOOK_COMMAND.match(effect.by):
             loaders.append(Loader(effect, None, only_hooks=True))
     return loaders

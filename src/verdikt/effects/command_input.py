@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import Arguments
-from verdikt.effects.find_expression import has_filter, list_matches
+from verdikt.effects.find_expression import list_matches, may_spare
 from verdikt.effects.program_record import find_program
 from verdikt.knowledge import find_language, find_role, find_role_words
 from verdikt.model.lazy_regex import compile_lazily
@@ -63,7 +63,7 @@ def substitute_listed_names(call: Invocation, index: int) -> None:
         # A text with a name somewhere in it is a command or a query, and no name: `-e "drop database {}"`.
         words.extend([word] if word.is_known or " " in word.text else names)
     call.replace_words(tuple(words))
-    call.uncertain = _is_selective(source) or any(map(_is_name_filter, call.iter_upstream()))
+    call.uncertain = _is_selective(source, call) or any(map(_is_name_filter, call.iter_upstream()))
 
 
 def _find_listing_command(call: Invocation, index: int) -> Command | None:
@@ -82,12 +82,12 @@ def _is_name_filter(command: Command) -> bool:
     return command.pipe_from is not None and command.name in _LINE_FILTERS and command.name in _LISTING_PROGRAMS
 
 
-def _is_selective(source: Command) -> bool:
+def _is_selective(source: Command, call: Invocation) -> bool:
     """Return whether a listing may leave out files that are there."""
     if source.name in _DIRECTORY_LISTERS | _WORD_PRINTERS:
         return False
     if source.name in _EXPRESSION_FINDERS:
-        return has_filter(source)
+        return may_spare(source, call.resolve_path)
     texts = [word.text for word in source.argv[1:]]
     if "ls-files" in texts:
         return not _UNFILTERED_GIT_WORDS.issuperset(texts)

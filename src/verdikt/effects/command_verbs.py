@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -117,11 +118,18 @@ def takes_offline(texts: list[str]) -> bool:
     return "maintenance" in tokens and not _SWITCHED_ON.isdisjoint(tokens[tokens.index("maintenance") + 1 :])
 
 
-_DESTROY_VERBS = _words(
+DESTROY_VERBS = _words(
     "delete destroy purge terminate wipe nuke drop erase obliterate decommission teardown unpublish deprovision "
     "undeploy factory-reset truncate deleteall flushall removeall destroyall remove rm del reset flush revert "
     "failover promote poweroff hardreset shutdown uninstall removenode unregister"
 )
+_THOROUGH_VERBS = DESTROY_VERBS | _words(
+    "revoke expire disable deactivate stop kill terminate prune trash expunge discard forget empty clear shred evict"
+)
+"""Verbs that destroy where the words leave nothing out: `sessions revoke-all`, `backups expire --force`."""
+_RECREATED_NOUNS = _words("cache caches tmp temp screen terminal")
+"""What a program makes again by itself."""
+_FORCE_FLAGS = _words("--force --all --no-confirm --skip-confirmation --no-preserve")
 _DESTROY_FLAGS = _words(
     "--delete --destroy --purge --wipe --overwrite-destination --remove --reset --copy-back --delete-all "
     "--destroy-all --purge-all --force-delete --drop --erase --nuke --factory-reset"
@@ -138,10 +146,19 @@ def has_destroy_verb(texts: list[str]) -> bool:
     operands = [text for text in texts if not text.startswith("-")][:3]
     # A word with one of `./=@` is a file, a setting or an address, whatever verb its name begins with; a text with
     # blanks is a message.
-    has_verb = any(
-        split_tokens(text)[:1]
-        and not (set("./=@ ") & set(text))
-        and (split_tokens(text)[0] in _DESTROY_VERBS or (":" in text and split_tokens(text)[-1] in _DESTROY_VERBS))
-        for text in operands
-    )
-    return has_verb or any(text.split("=", 1)[0] in _DESTROY_FLAGS for text in texts)
+    names = [text for text in operands if split_tokens(text) and not set("./=@ ") & set(text)]
+    if any(_list_orders(name) & DESTROY_VERBS for name in names) or any(
+        text.split("=", 1)[0] in _DESTROY_FLAGS for text in texts
+    ):
+        return True
+    if any(not _RECREATED_NOUNS.isdisjoint(split_tokens(name)) for name in names):
+        return False
+    is_forced = not _FORCE_FLAGS.isdisjoint(texts)
+    return any(_list_orders(name) & _THOROUGH_VERBS and (is_forced or "all" in split_tokens(name)) for name in names)
+
+
+def _list_orders(name: str) -> set[str]:
+    """Return the tokens of a subcommand that stand where a verb does: `drop-index`, `apps:destroy`."""
+    tokens = split_tokens(name)
+    places = {tokens[0], *(after for before, after in pairwise(tokens) if before == "and")}
+    return places | {tokens[-1]} if ":" in name else places

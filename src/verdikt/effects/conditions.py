@@ -112,8 +112,14 @@ def _list_tokens(_selector: str, call: Invocation) -> list[str]:
 
 
 def _list_kinds(_selector: str, call: Invocation) -> list[str]:
-    """Return the kinds of the resources that operands name: `KIND NAME`, `KIND/NAME`, `KIND,KIND`, `KIND.GROUP`."""
+    """Return the kinds of the resources that operands name: `KIND NAME`, `KIND/NAME`, `KIND,KIND`, `KIND.GROUP`.
+
+    Names that come from a listing of the same program are of the kind that is listed: `get pvc -o name | xargs …`.
+    """
     texts = [word.text.lower() for word in call.args.operands]
+    if len(texts) < 2 and not all(word.is_known for word in call.args.operands):
+        listings = [other for other in call.iter_sources() if other.name == call.name]
+        texts += [f"{word.text.lower()}/" for other in listings for word in other.argv[2:3]]
     heads = texts[:1] + [text for text in texts[1:] if "/" in text]
     return [kind.split(".", 1)[0] for head in heads for kind in head.split("/", 1)[0].split(",")]
 

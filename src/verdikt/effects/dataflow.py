@@ -198,8 +198,9 @@ def _is_whole_environment(commands: list[Command]) -> bool:
 
 
 def reads_secret_upstream(index: int, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> bool:
-    """Return whether a secret is piped into a command."""
-    return any(e.what.startswith("cred.read") for i in _find_upstream(index, commands) for e in effects_by_command[i])
+    """Return whether a secret is piped into a command, one that was made just now among them."""
+    upstream = _find_upstream(index, commands)
+    return any(e.what.startswith(("cred.read", "cred.create")) for i in upstream for e in effects_by_command[i])
 
 
 def find_secret_variables(
@@ -243,6 +244,10 @@ def _find_source(command: Command) -> int | None:
 def _find_taint(commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> tuple[list[bool], list[bool]]:
     """Return for each command whether its output holds a secret, and whether it holds the environment."""
     secret = [any(e.what.startswith("cred.read") for e in effects) for effects in effects_by_command]
+    for index, (command, effects) in enumerate(zip(commands, effects_by_command, strict=True)):
+        # What is made here and piped on is shown to the next program; in its words it may be meant for its own service.
+        if command.pipe_to is not None and command.feeds is None and not secret[index]:
+            secret[index] = any(e.what == "cred.create" and not any(t.path for t in e.targets) for e in effects)
     environment = [any(e.what.startswith("env.read") for e in effects) for effects in effects_by_command]
     if not any(secret) and not any(environment):
         return secret, environment

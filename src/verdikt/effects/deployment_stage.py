@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from verdikt.effects.command_verbs import split_tokens
+from verdikt.effects.command_verbs import DESTROY_VERBS, split_tokens
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.given_variables import (
     FILE_OPTIONS,
@@ -31,15 +31,15 @@ _PROTECTION_SWITCHES = ("DISABLE_DATABASE_ENVIRONMENT_CHECK",)
 """Variables that only a live database needs: they switch its protection off."""
 _ADDRESS_VARIABLES = ("URL", "DSN", "URI", "_CONN")
 _VARIABLE_EXPORTERS = find_role("variable_exporter")
-_CHANGING_WORDS = frozenset(
-    "deploy redeploy release publish promote rollback rollout migrate destroy reset drop provision ship backfill "
-    "failover cutover send mail email notify purge wipe flush truncate delete remove charge refund expire "
-    "revoke".split()
+_CHANGING_WORDS = DESTROY_VERBS | frozenset(
+    "deploy redeploy release publish rollback rollout migrate provision ship backfill cutover send mail email notify "
+    "charge refund expire revoke".split()
 )
 _ORDER_EFFECTS = ("code.run", "code.build", "unknown.program", "pkg.run", "repo.write")
 _BUILD_VARIABLES = ("NODE_ENV",)
 """Variables whose `production` says how something is built, and nothing of where it goes."""
 _LOOKING_WORDS = frozenset("check plan status log logs list history diff preview help".split())
+_TASK_RUNNERS = find_role("task_runner")
 _DRY_RUNS = frozenset("--dry-run --dryrun --dry --check --plan --help".split())
 
 
@@ -84,7 +84,8 @@ def _changes_nothing(texts: Sequence[str]) -> bool:
     """Return whether the words of a command order a dry run, or tests, whose names may be about anything."""
     tokens = {token for text in texts[:6] for token in split_tokens(text)}
     runs_tests = any(token.endswith("test") and token != "latest" for token in tokens)
-    return runs_tests or not _DRY_RUNS.isdisjoint(texts) or not _LOOKING_WORDS.isdisjoint(tokens)
+    shows_recipe = "-n" in texts and texts[0].rpartition("/")[2] in _TASK_RUNNERS
+    return runs_tests or shows_recipe or not _DRY_RUNS.isdisjoint(texts) or not _LOOKING_WORDS.isdisjoint(tokens)
 
 
 def _iter_live_hints(call: Invocation) -> Iterator[str]:

@@ -45,6 +45,8 @@ _FORGE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org")
 _ACCOUNT = compile_lazily(r"(?:^|[:/])([\w.-]+)/[\w.-]+?(?:\.git)?/?$")
 _PROGRAM_FILE = compile_lazily(r"(?i)\.(?:exe|dll|msi|so|dylib|jar|class|wasm|bin|run|elf|com|appimage|pyc)$")
 _NO_PROGRAMS = ("", "settings")
+_RULE_LANGUAGES = ("make",)
+"""Languages of rules, which are loaded by programs that may load anything else as well."""
 _REQUIRING = r"\b(?:require|import|include|source|load|dofile|use|from|do|runpy)\w*\b[^\n;]{0,80}?\b"
 _SERVED_PLACES = compile_lazily(
     r"/(?:vendor|third_party|static|public|assets|www|node_modules|fixtures?|testdata|data)/"
@@ -130,7 +132,8 @@ def _find_loader(path: str, loaders: Sequence[Loader], facts: Facts, text: str) 
         return None
     if _SERVED_PLACES.search(path[len(root) :]) or not may_be_loaded(path):
         return None
-    return next((each for each in loaders if each.languages and each.may_load(path, language, root, text)), None)
+    readers = [each for each in loaders if each.languages or language in _RULE_LANGUAGES]
+    return next((each for each in readers if each.may_load(path, language, root, text)), None)
 
 
 def _find_download(path: str, downloads: Mapping[str, Any]) -> Any:

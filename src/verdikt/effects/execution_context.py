@@ -81,11 +81,12 @@ def find_execution_context(command: Command, commands: Sequence[Command]) -> Exe
     words = [word.text for word in outer.argv[1:]]
     before_image = words[: words.index(command.host)] if command.host in words else words
     if "run" not in before_image and "create" not in before_image:
-        return ExecutionContext("container", is_remote_engine=_names_other_engine(outer, before_image))
+        return ExecutionContext("container", is_remote_engine=names_other_engine(outer, before_image))
     return ExecutionContext("fresh", tuple(_parse_mounts(outer.argv[1:])), _find_flag_value(words, "-w", "--workdir"))
 
 
-def _names_other_engine(engine: Command, options: list[str]) -> bool:
+def names_other_engine(engine: Command, options: list[str]) -> bool:
+    """Return whether a container engine is told to work on another machine."""
     names = [_find_flag_value(options, "-H", "--host", "--context", "--connection")]
     names += [value.text for name, value in engine.assignments if name in _ENGINE_VARIABLES]
     return any(name and not name.startswith(("unix://", "default", "desktop-", "rootless")) for name in names)

@@ -6,9 +6,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import word_set
+from verdikt.model.effect import Zone
 from verdikt.shell.command import Word
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verdikt.model.effect import Target
     from verdikt.shell.command import Command
 
 _TESTS = word_set(
@@ -17,6 +21,8 @@ _TESTS = word_set(
 )
 _NAME_TESTS = word_set("-name -iname -path -ipath -wholename -iwholename -regex -iregex")
 _NEGATIONS = ("!", "-not")
+_LEFTOVER_ENDINGS = (".pyc", ".pyo", ".tmp", ".log", ".bak", ".swp", ".orig", ".rej", ".part", ".DS_Store", "~", "*")
+"""Endings of names that a program leaves behind, or that say nothing."""
 _EXEC_ACTIONS = ("-exec", "-execdir", "-ok", "-okdir")
 
 
@@ -83,6 +89,18 @@ def list_matches(command: Command) -> list[Word]:
             Word(f"{below}/{name}", f"{root.raw}/{name}" if is_quoted else root.raw, True) for name in names
         ] or [root]
     return matches
+
+
+def may_spare(command: Command, resolve: Callable[[Word], Target]) -> bool:
+    """Return whether a `find` may leave out what matters. In a home, a pattern of names is what it is to `rm`."""
+    if not has_filter(command):
+        return False
+    tests = [word.text for word in command.argv if word.text in _TESTS]
+    names = list_names(command)
+    is_by_name = len(names) == len(tests) and not any(name.endswith(_LEFTOVER_ENDINGS) for name in names)
+    return not (is_by_name and "-empty" not in [word.text for word in command.argv]) or any(
+        resolve(root).zone is not Zone.HOME for root in list_roots(command)
+    )
 
 
 def has_filter(command: Command) -> bool:

@@ -157,6 +157,14 @@ class Invocation:
             yield from map(self.commands.__getitem__, stage)
             command, steps = self.commands[stage[0]], steps + 1
 
+    def iter_sources(self) -> Iterator[Command]:
+        """Yield the commands whose output this one reads or has in its words."""
+        yield from self.iter_upstream()
+        own = next((i for i, other in enumerate(self.commands) if other is self.command), 0)
+        for other in self.commands[max(0, own - _MAX_PIPELINE) : own]:
+            if other.feeds == own or (other.pipe_to is not None and "$()" in other.via):
+                yield other
+
     def iter_wrapped(self, command: Command) -> Iterator[Command]:
         """Yield what runs inside a wrapper: `nohup curl …`, `docker exec x env`."""
         if command.name not in _WRAPPER_PROGRAMS:

@@ -25,8 +25,8 @@ from verdikt.effects.tool_name import (
     split_service_name,
     split_tool_name,
 )
-from verdikt.effects.tool_values import classify_values, drop_guesses, find_method, is_dry_run
-from verdikt.effects.zone_effects import derive_zone_effects
+from verdikt.effects.tool_values import classify_values, drop_guesses, find_method, is_dry_run, iter_texts
+from verdikt.effects.zone_effects import derive_zone_effects, holds_secret
 from verdikt.knowledge import find_record
 from verdikt.model.argument_kind import ArgumentKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target
@@ -217,8 +217,10 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
                 is_local = host.is_local_host(host.parse_host(text))
                 body = " ".join(str(payload[key]) for key in _BODY_KEYS if payload.get(key))
                 yield from classify_service_request(call, method, [Word(text, text)], body, local=is_local)
-        elif kind is ArgumentKind.CODE and verb_effect in ("mcp.run", ""):
+        elif kind is ArgumentKind.CODE and (verb_effect in ("mcp.run", "") or _runs_at_once(payload)):
             yield from classify_code(language or ("node" if in_browser else "python"), text, call)
+    if verb_effect != "mcp.read":
+        yield from _classify_attachments(payload, call)
     # A tool that starts containers: privileged, or with the machine's root directory mounted.
     if payload.get("privileged") is True or "/:/" in str(payload.get("volumes", ""))[:400]:
         yield call.make_effect("container.escape", (Target(action.tool, "other"),))
@@ -228,6 +230,27 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
         # `git_branch_delete` deletes in a repository, and not the repository.
         paths = [path for path in paths if path not in find_places(payload, call)]
     yield from _classify_path_arguments(action, paths, verb_effect, call, has_address=has_address)
+
+
+_RUN_KEYS = ("run", "execute", "run_now", "auto_run", "eval")
+
+
+def _runs_at_once(payload: Mapping[str, Any]) -> bool:
+    """Return whether the arguments of a tool that writes code ask for running it, too."""
+    return any(payload.get(key) is True for key in _RUN_KEYS)
+
+
+def _classify_attachments(payload: Mapping[str, Any], call: Invocation) -> Iterator[Effect]:
+    """Yield `cred.send` for a secret file that goes along with a message, whatever the tool is called."""
+    texts = [
+        text
+        for key, value in sorted(payload.items(), key=lambda item: str(item[0]))
+        if "attach" in str(key).lower()
+        for _, text in iter_texts(value, str(key))
+    ]
+    targets = [call.resolve_path(Word(text.removeprefix("file://"), text)) for text in texts[:64] if len(text) < 4096]
+    if secrets := tuple(target for target in targets if holds_secret(target, call.facts)):
+        yield call.make_effect("cred.send", secrets)
 
 
 def _is_browser(tool: str) -> bool:

@@ -20,6 +20,7 @@ from verdikt.shell.possible_wrapper import find_named_program
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
     from verdikt.model.effect import Effect
+    from verdikt.shell.command import Command
 
 RUNNING_EFFECTS = frozenset(("code.run", "code.build", "unknown.program"))
 """Effects of programs that may run text which they are given."""
@@ -27,11 +28,28 @@ TEXT_RUNNERS = find_role("vim_editor")
 """Programs that run text which they are given, and edit otherwise."""
 _CALL_WITH_TEXT = compile_lazily(r"""[A-Za-z_.!?:%]\s*\(?\s*\[?["'][^"']|\(\s*[A-Za-z][\w.:-]*\s+["']""")
 """A call with a string, as most languages write one."""
+_PROGRAM_CHARACTERS = frozenset("()'\"% ")
+"""Without one of these, a word is neither a call, a statement nor a command line."""
 _STATEMENT = compile_lazily(r"\w\(\)|\)\s*[;}]|^%\w")
 _COMMAND_OPTION = compile_lazily(r"(?:-c|--?(?:[a-z]+-)*(?:cmd|exec|command|shell|run))$")
+_MESSAGE_OPTION = compile_lazily(
+    r"(?:add|log|note|echo|say|print|search|find|ask|prompt)$|-(?:[mtqp]|-?(?:[a-z]+-)*(?:message|title|body|description"
+    r"|text|subject|notes?|comment|reason|prompt|query|summary|name|label|pattern|grep|search))$"
+)
+"""Words after which a text is for people, or is looked for."""
 _ALARMING = ("code.remote", "net.send", "net.shell", "cred.send", "persist.", "guard.")
 _WELL_READ = ("sh", "bash", "sql", "powershell", "cmd", "gdb", "python", "node")
 """Languages whose readers know more of a text than its words tell: `m.delete("/etc/x")` of a map."""
+
+
+def may_hold_program_text(command: Command) -> bool:
+    """Return whether a word of a command, or its input, can be program text: most words can't by their characters."""
+    if command.stdin:
+        return True
+    for word in command.argv:  # noqa: SIM110  a generator costs more than the tests of most commands
+        if not _PROGRAM_CHARACTERS.isdisjoint(word.text):
+            return True
+    return False
 
 
 def classify_program_texts(call: Invocation, effects: Sequence[Effect]) -> list[Effect]:
@@ -84,13 +102,15 @@ def _classify_text(language: str, text: str, call: Invocation) -> Iterator[Effec
 def _classify_command_lines(call: Invocation) -> Iterator[Effect]:
     """Yield what the command lines among the words of an unknown program may do.
 
-    `--cmd 'rm -rf x'`: an option that is named for the command line in it; `tool 'rm -rf x'`: nothing else.
+    `--cmd 'rm -rf x'`: an option that is named for the command line in it; `tool all 'rm -rf x'`: a word that begins
+    with a program, and is no message.
     """
     words = call.command.argv
     pairs = [word.text.partition("=")[::2] for word in words[1:]]
     pairs += [(option.text, value.text) for option, value in pairwise(words)]
     lines = [value for option, value in pairs if value and _COMMAND_OPTION.match(option)]
-    lines += [words[1].text] if len(words) == 2 and find_named_program(words[1].text.partition(" ")[0]) else []
-    for effect in (effect for line in lines if " " in line for effect in call.classify_shell(line)):
+    lines += [value.text for option, value in pairwise(words) if not _MESSAGE_OPTION.match(option.text)]
+    lines = [line for line in dict.fromkeys(lines) if " " in line and find_named_program(line.partition(" ")[0])]
+    for effect in (effect for line in lines for effect in call.classify_shell(line)):
         if _is_alarming(effect):
             yield effect._replace(certainty=Certainty.POSSIBLE)

@@ -35,6 +35,10 @@ _FLOW_ITEM = compile_lazily(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s,'\"\[\]][^,
 _XML_EXECUTABLE = compile_lazily(r"<executable>\s*([^<]+?)\s*</executable>|<exec\b[^>]*\bexecutable=\"([^\"]+)\"")
 _XML_ARGUMENT = compile_lazily(r"<argument>\s*([^<]*?)\s*</argument>|<arg\b[^>]*\b(?:value|line)=\"([^\"]*)\"")
 _XML_COMMAND = compile_lazily(r"<Exec\b[^>]*\bCommand=\"([^\"]+)\"")
+_XML_CLEANING = compile_lazily(r"(?s)<artifactId>\s*maven-clean-plugin\s*<.*?</plugin>")
+"""A plugin that deletes the directories of its sets of files."""
+_XML_DIRECTORY = compile_lazily(r"<directory>\s*([^<]+?)\s*</directory>")
+_XML_BASE = compile_lazily(r"\$\{(?:project\.)?basedir\}")
 _XML_HOME = compile_lazily(r"\$\{(?:user\.home|env\.HOME)\}|\$\((?:HOME|UserProfile)\)")
 _PYTHON_STRING = compile_lazily(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
 _INLINE_WORDS = compile_lazily(r"\b(?:run_command\s*\(|(?:command|cmd|entrypoint)\s*[:=]\s*\[)([^\])\n]*)")
@@ -115,9 +119,14 @@ def _read_recipe_lines(lines: list[tuple[int, str]]) -> list[CodeSection]:
 
 
 def read_image(text: str) -> list[CodeSection]:
-    """Return the commands of a Dockerfile; a line that goes on is one command."""
-    sections, begun, number = [], "", 0
+    """Return the commands of a Dockerfile; a line that goes on is one command.
+
+    In an Earthfile a target may say that its commands run on the machine itself.
+    """
+    sections, begun, number, language = [], "", 0, IMAGE
     for index, line in enumerate(text.split("\n")[:_MAX_SETTING_LINES], 1):
+        if line.strip() == "LOCALLY" or (line[:1].isalpha() and line.rstrip().endswith(":")):
+            language = SHELL if line.strip() == "LOCALLY" else IMAGE
         if not begun and not _IMAGE_COMMAND.match(line):
             continue
         number = number if begun else index
@@ -126,7 +135,7 @@ def read_image(text: str) -> list[CodeSection]:
             begun = begun[:-1]
             continue
         command = _IMAGE_COMMAND.sub("", begun)
-        sections.append(CodeSection(IMAGE, _to_command_line(command), number))
+        sections.append(CodeSection(language, _to_command_line(command), number))
         begun = ""
     return sections
 
@@ -139,6 +148,10 @@ def read_xml(text: str) -> list[CodeSection]:
     text = _XML_HOME.sub("~", text)
     commands = [(match[1], match.start()) for match in _XML_COMMAND.finditer(text)]
     sections = [CodeSection(SHELL, html.unescape(line), count_line(text, start)) for line, start in commands]
+    for plugin in _XML_CLEANING.finditer(text):
+        for match in _XML_DIRECTORY.finditer(plugin[0]):
+            line = f"rm -rf {_quote_word(_XML_BASE.sub('.', html.unescape(match[1])))}"
+            sections.append(CodeSection(SHELL, line, count_line(text, plugin.start() + match.start())))
     for match in _XML_EXECUTABLE.finditer(text):
         end = text.find("</configuration>" if match[1] else "</exec>", match.end())
         words = _XML_ARGUMENT.findall(text, match.end(), end if end >= 0 else len(text))
@@ -207,6 +220,8 @@ def _read_json_values(text: str) -> list[CodeSection] | None:
         key, value = pending.pop()
         if isinstance(value, dict):
             pending += value.items()
+            if words := _join_record(value):
+                sections.append(CodeSection(SHELL, " ".join(map(_quote_word, words)), _find_text_line(text, words)))
         elif isinstance(value, list):
             pending += [(key, item) for item in value]
             if all(isinstance(item, str) for item in value):
@@ -214,6 +229,14 @@ def _read_json_values(text: str) -> list[CodeSection] | None:
         elif isinstance(value, str) and " " in value and key.lower() not in _DESCRIPTIONS:
             sections.append(CodeSection(SHELL, value, _find_text_line(text, [value])))
     return sections
+
+
+def _join_record(record: dict[str, Any]) -> list[str]:
+    """Return the words of a command that a record holds in two parts: `{"command": "git", "args": ["status"]}`."""
+    program = next((record[key] for key in ("command", "program", "cmd") if isinstance(record.get(key), str)), "")
+    arguments: list[Any] = next((record[key] for key in ("args", "arguments") if isinstance(record.get(key), list)), [])
+    words = [program, *(word for word in arguments if isinstance(word, str))]
+    return words if program and " " not in program and len(words) > 1 else []
 
 
 def read_fragment(text: str) -> list[CodeSection]:

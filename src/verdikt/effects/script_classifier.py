@@ -30,7 +30,13 @@ from verdikt.effects.guarded_outputs import OUTPUT_PROGRAMS, find_guarded_output
 from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
-from verdikt.effects.program_text import RUNNING_EFFECTS, TEXT_RUNNERS, classify_by_words, classify_program_texts
+from verdikt.effects.program_text import (
+    RUNNING_EFFECTS,
+    TEXT_RUNNERS,
+    classify_by_words,
+    classify_program_texts,
+    may_hold_program_text,
+)
 from verdikt.effects.redirect import classify_redirect
 from verdikt.effects.run_files import IMPORTS_VERDIKT, LOADING_EFFECTS, RunFiles
 from verdikt.effects.runner_settings import list_set_programs
@@ -156,12 +162,14 @@ class ScriptClassifier:
             self._relations.complete_single(commands, effects)
             return effects
         effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
-        readers = {code.command for code in script.codes}
+        readers = {code.command for code in script.codes} if script.codes else ()
         for index, command in enumerate(commands):
-            if index not in readers:
-                effects_by_command[index] += self._classify_texts(command, commands, effects_by_command[index])
+            if index not in readers and (texts := self._classify_texts(command, commands, effects_by_command[index])):
+                effects_by_command[index] += texts
         if script.codes:
             self._add_code_effects(script, commands, effects_by_command, loose_effects)
+        if "PATH=" in text:
+            self._add_stand_ins(commands, effects_by_command)
         self._relations.complete_all(text, commands, effects_by_command)
         if loose_effects:
             loose_effects += derive_zone_effects(loose_effects, facts)
@@ -175,6 +183,18 @@ class ScriptClassifier:
             return effects_by_command[0]
         own_effects = [effect for effects in effects_by_command for effect in effects]
         return [*own_effects, *loose_effects, *map(_make_unknown_effect, script.problems)]
+
+    def _add_stand_ins(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
+        """Add what scripts do that answer to the names of programs: `export PATH=$PWD/bin:$PATH; git status`."""
+        search_path: Word | None = None
+        for index, command in enumerate(commands):
+            call = Invocation(command, self._resolver, commands, self._classify_inner)
+            if not command.argv or call.name in _EXPORTERS:
+                words = [value for name, value in command.assignments if name == "PATH"]
+                words += [Word(w.text[5:], w.raw) for w in command.argv[1:] if w.text.startswith("PATH=")]
+                search_path = words[-1] if words else search_path
+            elif search_path is not None and "/" not in command.argv[0].text:
+                effects_by_command[index] += self._classify_assignment(call, "PATH", search_path)
 
     def _add_code_effects(
         self,
@@ -194,12 +214,10 @@ class ScriptClassifier:
 
     def _classify_texts(self, command: Command, commands: Sequence[Command], effects: list[Effect]) -> list[Effect]:
         """Return what the program text does that a command is given and that nothing else has read."""
-        if self._depth >= MAX_DEPTH or not (command.stdin or len(command.argv) > 1):
-            return []
         runs = command.name in TEXT_RUNNERS
         for effect in effects:
             runs = runs or effect.what in RUNNING_EFFECTS
-        if not runs:
+        if not runs or self._depth >= MAX_DEPTH or not may_hold_program_text(command):
             return []
         return classify_program_texts(Invocation(command, self._resolver, commands, self._classify_inner), effects)
 
@@ -290,7 +308,7 @@ class ScriptClassifier:
         program = find_program(call.name)
         if program is not None:
             effects = evaluate_program(program, call) or _classify_own_program(call)
-            if not effects and _is_rehearsal(command) and loads_project(call.name):
+            if not effects and loads_project(call.name) and _is_rehearsal(command):
                 effects = [call.make_effect("code.build", note="loads the project to show what it would do")]
             if "/" in command.argv[0].text and not any(effect.what.startswith(_RUN_PREFIXES) for effect in effects):
                 effects = [*effects, *_classify_namesake(call)]

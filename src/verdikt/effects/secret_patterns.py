@@ -30,7 +30,20 @@ def find_matched_secret(path: str, home: str, exists: Callable[[str], bool]) -> 
 
 
 def _find_home_secret(pattern: str) -> str:
-    return next((secret for secret in _list_home_secrets() if _matches(pattern, secret)), "")
+    first = pattern[2:].partition("/")[0]
+    # A name without wildcards leaves none of them for most patterns: `~/project/src/*.py`.
+    secrets = _group_home_secrets().get(first, ()) if _WILDCARDS.isdisjoint(first) else _list_home_secrets()
+    return next((secret for secret in secrets if _matches(pattern, secret)), "")
+
+
+@cache
+def _group_home_secrets() -> dict[str, tuple[str, ...]]:
+    """Return the secrets of a home by the first name in it: `.ssh`."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for secret in _list_home_secrets():
+        first = secret[2:].partition("/")[0]
+        groups[first] = (*groups.get(first, ()), secret)
+    return groups
 
 
 @cache

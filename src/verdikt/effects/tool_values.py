@@ -65,6 +65,8 @@ def drop_guesses(action: Action, effects: Sequence[Effect]) -> list[Effect]:
     """
     names = {effect.what for effect in effects}
     is_told = any(e.what.startswith(_CONCRETE_PREFIXES) for e in effects if e.by != action.tool)
+    if names == {"unknown.tool", "db.read"}:
+        return [effect for effect in effects if effect.what != "unknown.tool"]
     if is_told and names.isdisjoint(("unknown.program", "unknown.destroy")):
         return [e for e in effects if e.note != INFRASTRUCTURE_NOTE and e.what != "unknown.tool"]
     method = find_method(action.payload)
@@ -84,7 +86,7 @@ def classify_values(action: Action, call: Invocation, *, in_browser: bool) -> It
     """Yield what the values of the arguments add to what the tool's name says."""
     target = (Target(action.tool, "other"),)
     verb_effect = infer_verb_effect(action.tool)
-    pairs = list(_iter_texts(action.payload, "", 0))
+    pairs = list(iter_texts(action.payload, ""))
     yield from _classify_secrets(pairs, verb_effect, target, call, action.tool if in_browser else "")
     if in_browser:
         acts = any(word in _PAGE_EFFECTS for word in split_tool_name(action.tool))
@@ -123,13 +125,13 @@ def _classify_secrets(
         yield call.make_effect("cred.send", target, possible=not is_read, note="a secret in its text")
 
 
-def _iter_texts(value: Any, key: str, depth: int) -> Iterator[tuple[str, str]]:
+def iter_texts(value: Any, key: str, depth: int = 0) -> Iterator[tuple[str, str]]:
     """Yield the texts of the arguments, each with the nearest key above it."""
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, Mapping) and depth < _MAX_DEPTH:
         for name, inner in sorted(value.items(), key=lambda pair: str(pair[0])):
-            yield from _iter_texts(inner, str(name), depth + 1)
+            yield from iter_texts(inner, str(name), depth + 1)
     elif isinstance(value, list | tuple) and depth < _MAX_DEPTH:
         for inner in value:
-            yield from _iter_texts(inner, key, depth + 1)
+            yield from iter_texts(inner, key, depth + 1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.effects.code import classify_code
 from verdikt.effects.command_input import MAX_LOOKBEHIND, find_code_file, find_program_word, find_text_file
-from verdikt.effects.command_verbs import has_destroy_verb, takes_offline
+from verdikt.effects.command_verbs import has_destroy_verb, split_tokens, takes_offline
 from verdikt.effects.execution_context import list_own_words
 from verdikt.effects.host import to_host_target
 from verdikt.effects.invocation import DECODERS, DOWNLOADERS, RAW_CONNECTION_PROGRAMS, SHELLS
@@ -17,7 +17,7 @@ from verdikt.effects.target import is_device
 from verdikt.effects.written_files import spell_unknown
 from verdikt.effects.zone_effects import holds_secret, is_foreign_secret
 from verdikt.knowledge import find_role, join_role
-from verdikt.model.effect import Target
+from verdikt.model.effect import Certainty, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.evaluated_text import COPROCESS_DESCRIPTORS
@@ -48,7 +48,19 @@ _PIPE_MAKERS = find_role("pipe_maker")
 _OUTPUT_OPTION = compile_lazily(r"-(?:-?out\w*(?:-\w+)*|o|O|-dest\w*|-save\w*|-write\w*|-to)$")
 _ENCRYPTING = compile_lazily(r"(?i)crypt|seal|^-e$")
 _CMDLET = compile_lazily(r"^[A-Z][a-z]+-[A-Z][A-Za-z]+$")
+_SENDING_VERBS = frozenset("upload push send share publish post paste transfer attach beam".split())
+_STORE_WORDS = frozenset("secret secrets env vars variables config vault".split())
+"""Words by which a secret goes where secrets are kept: `eas secret:push`."""
 _DESTRUCTIVE_NAME = compile_lazily(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|teardown)(?:[-_.]|$)")
+_READS_STATEMENTS = compile_lazily(
+    r"(?i)fmt|format|lint|pars|explain|highlight|pretty|check|translat|transpil|token|analy[sz]|diff"
+)
+"""Names of programs, and of their subcommands, that look at a statement and run none."""
+_LOSING_STATEMENT = compile_lazily(
+    r"(?i)[\s;(]*(?:drop\s+(?:table|schema|database|view|user|role|column|keyspace|collection|owned)"
+    r"|truncate\s+(?:table\s+)?[\w.\"`\[]|delete\s+from\s|update\s+\S+\s+set\s|alter\s+table\s)"
+)
+"""How a statement begins that may lose rows or tables, whichever program gets it."""
 _FILE_PRINTERS = "|".join(sorted({*FILTERS, *find_role("concatenator")}))
 _PRINTS_FILE = compile_lazily(rf"^(?:\$\(|`)\s*(?:{_FILE_PRINTERS})\b|^\$\(<")
 _UNKNOWN_PROGRAM_NAME = compile_lazily(
@@ -63,6 +75,8 @@ def classify_unknown_program(call: Invocation) -> list[Effect]:
     effects = [call.make_effect("unknown.program", (Target(call.name, "other"),))]
     effects += _classify_named_paths(call)
     effects += _classify_secret_output(call)
+    effects += _classify_secret_upload(call)
+    effects += _classify_statements(call)
     texts = [word.text for word in call.command.argv[1:] if word.is_known]
     own_texts = [word.text for word in list_own_words(call) if word.is_known]
     if any(_MINING_POOL in text for text in texts):
@@ -77,6 +91,27 @@ def classify_unknown_program(call: Invocation) -> list[Effect]:
     elif call.name.endswith(_CONTROLLER_SUFFIX) and not _STOP_VERBS.isdisjoint(texts):
         effects.append(call.make_effect("sys.service.stop", (Target(call.name, "unit"),), possible=True))
     return effects
+
+
+def _classify_secret_upload(call: Invocation) -> Iterator[Effect]:
+    """Yield `cred.send` where an unknown program is told to send a secret, and not to keep it as one."""
+    words = [word for word in call.command.argv[1:] if word.is_known]
+    tokens = {token for word in words[:3] if word.text[:1].isalpha() for token in split_tokens(word.text)}
+    if not _SENDING_VERBS.isdisjoint(tokens) and _STORE_WORDS.isdisjoint(tokens):
+        secrets = tuple(target for target in map(call.resolve_path, words) if holds_secret(target, call.facts))
+        if secrets:
+            yield call.make_effect("cred.send", secrets, possible=True)
+
+
+def _classify_statements(call: Invocation) -> Iterator[Effect]:
+    """Yield what SQL among the words of an unknown program may lose: `dbadm exec 'DROP TABLE users'`."""
+    texts = [word.text for word in call.command.argv[1:] if " " in word.text]
+    texts = [text.partition("=")[2] if text[:1] == "-" else text for text in texts]
+    if not texts or _READS_STATEMENTS.search(" ".join([call.name, *(word.text for word in call.command.argv[1:2])])):
+        return
+    for text in filter(_LOSING_STATEMENT.match, texts):
+        for effect in classify_code("sql", text, call):
+            yield effect._replace(certainty=Certainty.POSSIBLE)
 
 
 def classify_offline_order(call: Invocation) -> list[Effect]:

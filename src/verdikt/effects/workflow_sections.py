@@ -15,6 +15,8 @@ _SECRET_REFERENCE = compile_lazily(r"\$\{\{\s*secrets\.(\w+)\s*\}\}")
 _STEP_LIST = compile_lazily(r"(?m)^([ \t]*)(?:-[ \t]+)?(?:before_|after_)?(?:script|commands|install):[ \t]*(.*)$")
 _ITEM = compile_lazily(r"^\s*-\s+[\"']?(.*?)[\"']?\s*$")
 _STEP = compile_lazily(r"(?m)^([ \t]*)(?:-[ \t]+)?run:[ \t]*(\|[+-]?|>[+-]?)?[ \t]*(.*)$")
+_DIRECTORY = compile_lazily(r"(?m)^[ \t]*(?:-[ \t]+)?working-directory:[ \t]*[\"']?([^\s\"'#]+)")
+_NEXT_ITEM = compile_lazily(r"\n[ \t]*- ")
 _MAX_STEPS = 100
 
 
@@ -29,12 +31,22 @@ def read_workflow(text: str) -> list[CodeSection]:
     sections = []
     for match in list(_STEP.finditer(text))[:_MAX_STEPS]:
         command = match[3] if not match[2] else _read_block(text[match.end() + 1 :], len(match[1]))
+        directory = _find_directory(text, match.start(), match.end())
+        command = f"cd {directory}\n{command}" if directory else command
         sections.append(CodeSection(IMAGE, _show_secrets(command, secrets), count_line(text, match.start())))
     for match in list(_STEP_LIST.finditer(text))[:_MAX_STEPS]:
         first = count_line(text, match.start())
         commands = [(0, match[2])] if match[2] and match[2][0] not in "|>" else _list_items(text[match.end() + 1 :])
         sections += [CodeSection(IMAGE, _show_secrets(line, secrets), first + number) for number, line in commands]
     return sections
+
+
+def _find_directory(text: str, start: int, end: int) -> str:
+    """Return the directory in which a step runs, where the step says so before or after its commands."""
+    before = text[text.rfind("\n- ", 0, start) + 1 : start].rpartition(" - ")[2]
+    after = _NEXT_ITEM.split(text[end:], maxsplit=1)[0]
+    found = _DIRECTORY.search(before) or _DIRECTORY.search(after)
+    return found[1] if found is not None else ""
 
 
 def _list_items(text: str) -> list[tuple[int, str]]:

@@ -84,10 +84,11 @@ class VerdiktMiddleware(_Bundle):
     def record_answers(self, responses: Iterable[Any], *, session_id: str, by: str = "") -> None:
         """Record who gave approval responses, before a run is resumed with them.
 
-        The run records answers by itself, but cannot know whose they are.
+        The run records answers by itself, but cannot know whose they are. Answers to questions of the tools' own are
+        left out.
         """
         for response in responses:
-            self.governor.governance.record_answer(
+            self.governor.record_given_answer(
                 session_id,
                 _read_call_id(response),
                 approved=response.approved is True,
@@ -107,7 +108,8 @@ class _CallMiddleware(_framework.FunctionMiddleware):  # type: ignore[misc, name
         governor, owner = self.owner.governor, self.owner
         action = self._build_action(context)
         ruling = await governor.adecide(action, can_ask=owner.can_ask(context.session))
-        if ruling.needs_answer and _has_approval(context):
+        # A yes to a question of the tool's own is none to ours, which is put then.
+        if ruling.needs_answer and ruling.was_asked and _has_approval(context):
             ruling = await governor.adecide_answered(action, approved=True, by=owner.by, channel=_CHANNEL)
         if ruling.needs_answer:
             context.result = _build_question(context, ruling)

@@ -10,8 +10,10 @@ resumes the session goes on; with neither, an ask is a block.
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections import OrderedDict
 from collections.abc import Mapping
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +80,23 @@ def governed(
         matcher = _sdk.HookMatcher(matcher=None, hooks=[hooks.handle], timeout=seconds, on_failure="block")
         merged[event] = [matcher, *merged.get(event, [])]
     can_use_tool = hooks.ask_person if options.can_use_tool is not None else None
-    return dataclasses.replace(options, hooks=merged, can_use_tool=can_use_tool)
+    settings = _close_skills(options.settings, cwd)
+    return dataclasses.replace(options, hooks=merged, can_use_tool=can_use_tool, settings=settings)
+
+
+def _close_skills(settings: str | None, cwd: str) -> str:
+    """Return the settings with `disableSkillShellExecution`, unless they say something about it themselves.
+
+    The client runs the commands inside skills and slash commands without asking any hook.
+    """
+    text = (settings or "{}").strip()
+    try:
+        if not text.startswith("{"):
+            text = Path(cwd, text).read_text(encoding="utf-8-sig")
+        fields = json.loads(text)
+        return json.dumps({"disableSkillShellExecution": True} | fields)
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"expected `settings` as a JSON object or the path of one: {error}") from error
 
 
 class _Hooks:

@@ -238,8 +238,13 @@ class _GovernedCallable:
         for index, (name, value) in enumerate(bound.arguments.items()):
             if index == 0 and name in ("self", "cls"):
                 continue  # the object of a method is no argument of the call
-            is_keywords = self.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
-            payload |= value if is_keywords else {name: value}
+            if self.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD and payload.keys().isdisjoint(
+                value
+            ):
+                payload |= value
+            else:
+                # Also keywords with the name of a positional-only parameter, which must not take its place.
+                payload[name] = value
         session_id = self.session_id() if callable(self.session_id) else self.session_id
         return self.governor.build_action(self.name, payload, call_id=uuid4().hex, session_id=session_id)
 

@@ -8,12 +8,14 @@ process can resume; without one there is no place to wait, and an ask is a block
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from verdikt.integrations.langchain_tool import ToolGate, permit_call
 from verdikt.integrations.permit import is_inside_call
-from verdikt.integrations.ruling import Ruling
+from verdikt.integrations.ruling import Ruling, close_question
 from verdikt.integrations.sdk_import import import_sdk
 from verdikt.integrations.tool_governor import MAX_REFUSALS, ToolGovernor
 from verdikt.integrations.tool_outcome import append_context
@@ -33,6 +35,9 @@ _GraphBubbleUp = import_sdk("langgraph.errors", _EXTRA).GraphBubbleUp
 
 # A private name of LangGraph, and the only sign that a run can be resumed; a test fails when it goes.
 _CHECKPOINTER_KEY = "__pregel_checkpointer"
+
+_MAX_APPROVED_RUNS = 1024
+"""Number of calls that ran after a yes and are remembered."""
 
 _STRUCTURED_OUTPUT = "Returning structured response"
 """How LangChain begins the result of the pseudo tool by which a model returns structured output."""
@@ -59,6 +64,8 @@ class VerdiktMiddleware(_middleware.AgentMiddleware):  # type: ignore[misc, name
         self.attended = attended
         self.session_id = session_id
         self.gate = ToolGate(self.governor, lambda: self._get_session_id(None))
+        self._approved_runs: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._lock = Lock()
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Gate the tools before the model can call one, so that none runs past this middleware."""
@@ -84,8 +91,12 @@ class VerdiktMiddleware(_middleware.AgentMiddleware):  # type: ignore[misc, name
         ruling = self.decide_call(call, runtime)
         if not _has_question(ruling):
             return ruling, ""
+        if self._has_run_approved(ruling):
+            return close_question(ruling), ""
         answer = _parse_answer(_interrupt(ruling.question))
         message = answer.pop("message")
+        if not ruling.was_asked:
+            return close_question(ruling), ""  # an answer to another question: this one has just been put
         return self.governor.decide_answered(ruling.action, **answer), message
 
     async def settle_call_async(self, call: Any, runtime: Any = None) -> tuple[Ruling, str]:
@@ -93,9 +104,13 @@ class VerdiktMiddleware(_middleware.AgentMiddleware):  # type: ignore[misc, name
         ruling = await self.decide_call_async(call, runtime)
         if not _has_question(ruling):
             return ruling, ""
+        if self._has_run_approved(ruling):
+            return close_question(ruling), ""
         # In the task itself: in a worker thread the interrupt would not be one.
         answer = _parse_answer(_interrupt(ruling.question))
         message = answer.pop("message")
+        if not ruling.was_asked:
+            return close_question(ruling), ""  # an answer to another question: this one has just been put
         return await self.governor.adecide_answered(ruling.action, **answer), message
 
     def decide_call(self, call: Any, runtime: Any = None) -> Ruling:
@@ -110,6 +125,7 @@ class VerdiktMiddleware(_middleware.AgentMiddleware):  # type: ignore[misc, name
         """Run a call that may run, and record its outcome; return the refusal otherwise."""
         if not ruling.may_run:
             return _build_refusal(request, ruling, message)
+        self._note_approved_run(ruling)
         self.gate.close_tools([request.tool])
         # The tool itself may wait for a person.
         with (
@@ -125,6 +141,7 @@ class VerdiktMiddleware(_middleware.AgentMiddleware):  # type: ignore[misc, name
         """Run a call that may run, and record its outcome; return the refusal otherwise."""
         if not ruling.may_run:
             return _build_refusal(request, ruling, message)
+        self._note_approved_run(ruling)
         self.gate.close_tools([request.tool])
         with (
             self.governor.report_errors(ruling.action, unless=(_GraphBubbleUp,)),
@@ -132,6 +149,23 @@ class VerdiktMiddleware(_middleware.AgentMiddleware):  # type: ignore[misc, name
         ):
             result = await handler(request)
         return _add_context(result, ruling, await self.governor.areport(ruling.action, _read_outcome(result)))
+
+    def _note_approved_run(self, ruling: Ruling) -> None:
+        if not ruling.is_approved:
+            return
+        with self._lock:
+            self._approved_runs[_get_task(), ruling.action.call_id] = None
+            while len(self._approved_runs) > _MAX_APPROVED_RUNS:
+                self._approved_runs.popitem(last=False)
+
+    def _has_run_approved(self, ruling: Ruling) -> bool:
+        """Return whether the call has run in this task of the graph after a yes, and would be asked about once more.
+
+        An extension that tries it again cannot have a second question: LangGraph would give the first answer to both
+        when it runs the task again.
+        """
+        with self._lock:
+            return ruling.needs_answer and (_get_task(), ruling.action.call_id) in self._approved_runs
 
     def before_agent(self, state: Any, runtime: Any) -> None:
         """Record the person's request."""
@@ -251,6 +285,11 @@ def _read_configurable(runtime: Any) -> Mapping[str, Any]:
             return {}
     configurable = config.get("configurable") if isinstance(config, Mapping) else None
     return configurable if isinstance(configurable, Mapping) else {}
+
+
+def _get_task() -> str:
+    """Return the task of the graph that runs here; it has the same name when it is run again."""
+    return str(_read_configurable(None).get("checkpoint_ns") or "")
 
 
 def _has_question(ruling: Ruling) -> bool:

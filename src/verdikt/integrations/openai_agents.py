@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import weakref
 from asyncio import to_thread
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import BlockedError
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from verdikt.integrations.tool_kinds import ToolKinds
 
 _agents = import_sdk("agents", "openai-agents")
+
+_GOVERNOR_ATTRIBUTE = "_verdikt_governor"
+"""Where a governed agent, and a hand-off of it, holds its governor."""
 
 _HANDOFF_TOOL = "handoff"
 _REJECTION = "Blocked by policy: a person said no. Instead: go on without it"
@@ -88,8 +93,8 @@ def answer_interruption(
     if read_field(item.raw_item, "type") == "mcp_approval_request":
         _answer_hosted_call(wrapped, state, item, approved=is_approved, by=by, session_id=session_id, message=message)
         return
-    # First the log: what it cannot hold is not approved.
-    wrapped.governor.governance.record_answer(session_id, call_id, approved=is_approved, by=by, channel=CHANNEL)
+    # First the log: what it cannot hold is not approved. A question of the tool's own is not in it.
+    wrapped.governor.record_given_answer(session_id, call_id, approved=is_approved, by=by, channel=CHANNEL)
     if is_approved:
         state.approve(item)
     else:
@@ -142,17 +147,19 @@ class _AgentGovernor:
         wrapped = self._wrapped.get(id(agent))
         if wrapped is not None:
             return wrapped[1]
-        if getattr(agent, "_verdikt_governor", None) is not None:
+        if getattr(agent, _GOVERNOR_ATTRIBUTE, None) is not None:
             return agent
         copied = copy.copy(agent)
         self._wrapped[id(agent)] = (agent, copied)  # with the original, whose id must not be used again
         copied.__class__ = _build_agent_class(type(agent), self)
         copied.tools = [self.gate.wrap_tool(tool) for tool in agent.tools]
-        copied.handoffs = [self._wrap_handoff(handoff) for handoff in agent.handoffs]
+        copied.handoffs = agent.handoffs
         return copied
 
-    def _wrap_handoff(self, handoff: Any) -> Any:
+    def wrap_handoff(self, handoff: Any) -> Any:
         """Return a hand-off that is decided as the start of another agent, which is governed like this one."""
+        if getattr(handoff, _GOVERNOR_ATTRIBUTE, None) is self:
+            return handoff
         if not isinstance(handoff, _agents.Handoff):
             handoff = _agents.handoff(handoff)
         invoke = handoff.on_invoke_handoff
@@ -166,11 +173,16 @@ class _AgentGovernor:
                 raise ruling.build_error()
             return self.wrap_agent(await invoke(context, arguments))
 
-        return dataclasses.replace(handoff, on_invoke_handoff=hand_over)
+        wrapped = dataclasses.replace(handoff, on_invoke_handoff=hand_over)
+        # By this reference the SDK finds the agent again when a stored run is resumed.
+        target = handoff._agent_ref() if handoff._agent_ref is not None else None
+        wrapped._agent_ref = weakref.ref(self.wrap_agent(target)) if target is not None else None
+        setattr(wrapped, _GOVERNOR_ATTRIBUTE, self)
+        return wrapped
 
 
 class _CoverageHooks(_agents.RunHooks):  # type: ignore[misc, name-defined]
-    """Stops a run at a local tool that was never decided: a computer, or a tool of an agent that nothing governs."""
+    """Stops a run at a local tool that was never decided: one of a family that this version does not know."""
 
     def __init__(self, gate: AgentToolGate, inner: Any) -> None:
         self.gate = gate
@@ -195,7 +207,7 @@ class _CoverageHooks(_agents.RunHooks):  # type: ignore[misc, name-defined]
 
 
 def _build_agent_class(cls: type, governor: _AgentGovernor) -> type:
-    """Return a subclass that governs the tools of each turn: those of MCP servers and those that were added later too.
+    """Return a subclass that governs tools and hand-offs as of each turn: those of MCP servers and later ones too.
 
     The governor belongs to the class, so that clones of the agent, which the SDK makes for a sandbox, have it as well.
     """
@@ -207,12 +219,26 @@ def _build_agent_class(cls: type, governor: _AgentGovernor) -> type:
             tools[:] = map(wrap_tool, tools)
         return [wrap_tool(tool) for tool in await cls.get_all_tools(self, run_context)]  # type: ignore[attr-defined]
 
-    members = {"get_all_tools": get_all_tools, "_verdikt_governor": governor, "__module__": cls.__module__}
+    def get_handoffs(self: Any) -> list[Any]:
+        # At each look, in the agent's own list: the program may add some later.
+        handoffs: list[Any] = self.__dict__["handoffs"]
+        handoffs[:] = map(governor.wrap_handoff, handoffs)
+        return handoffs
+
+    def set_handoffs(self: Any, handoffs: Iterable[Any]) -> None:
+        self.__dict__["handoffs"] = list(handoffs)
+
+    members = {
+        "get_all_tools": get_all_tools,
+        "handoffs": property(get_handoffs, set_handoffs),
+        _GOVERNOR_ATTRIBUTE: governor,
+        "__module__": cls.__module__,
+    }
     return type(cls.__name__, (cls,), members)
 
 
 def _find_governor(agent: Any) -> _AgentGovernor:
-    wrapped = getattr(agent, "_verdikt_governor", None)
+    wrapped = getattr(agent, _GOVERNOR_ATTRIBUTE, None)
     if not isinstance(wrapped, _AgentGovernor):
         raise TypeError("expected an agent from `governed(agent)`")
     return wrapped

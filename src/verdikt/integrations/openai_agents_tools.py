@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from functools import wraps
 from inspect import isawaitable
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from verdikt.integrations.sdk_import import import_sdk
 from verdikt.integrations.tool_governor import ToolGovernor
 from verdikt.integrations.tool_kinds import ToolKind
 from verdikt.integrations.tool_outcome import append_context, outcome_from_result
-from verdikt.model.action import ActionKind
+from verdikt.model.action import ActionKind, Outcome
 
 if TYPE_CHECKING:
     from verdikt.model.action import Action
@@ -39,6 +40,8 @@ _GATE_ATTRIBUTE = "_verdikt_gate"
 """Where a tool holds the gate that decides its calls."""
 
 _SHELL_KIND = ToolKind(ActionKind.BASH)
+
+_COMPUTER_ACTIONS = "screenshot click double_click scroll type wait move keypress drag".split()
 
 _MAX_RULINGS = 4096
 """Number of calls between approval and execution that are remembered; an older one is decided again."""
@@ -86,6 +89,8 @@ class AgentToolGate:
             gated = self._wrap_patch(tool)
         elif isinstance(tool, _agents.CustomTool):
             gated = self._wrap_custom(tool)
+        elif isinstance(tool, _agents.ComputerTool):
+            gated = self._wrap_computer(tool)
         else:
             return tool
         if gated is not tool:
@@ -184,6 +189,48 @@ class AgentToolGate:
 
         needs_approval = self._build_approval(tool, lambda text: {"input": text})
         return _copy_tool(tool, on_invoke_tool=run, runtime_needs_approval=lambda: needs_approval)
+
+    def _wrap_computer(self, tool: Any) -> Any:
+        """Return a computer each of whose actions is decided. It has no place for a text: a refusal ends the run."""
+        source = tool.computer
+        if isinstance(source, _agents.ComputerProvider):
+            computer = dataclasses.replace(source, create=self._wrap_factory(source.create, tool.name))
+        elif callable(source):
+            computer = self._wrap_factory(source, tool.name)
+        else:
+            computer = self._close_computer(source, tool.name)
+        return dataclasses.replace(tool, computer=computer)
+
+    def _wrap_factory(self, create: Callable[..., Any], tool: str) -> Callable[..., Any]:
+        async def create_governed(**options: Any) -> Any:
+            computer = create(**options)
+            return self._close_computer(await computer if isawaitable(computer) else computer, tool)
+
+        return create_governed
+
+    def _close_computer(self, computer: Any, tool: str) -> Any:
+        """Gate the actions of a computer in place: the program disposes of this very object."""
+        if not self._gates(computer):
+            for name in _COMPUTER_ACTIONS:
+                setattr(computer, name, self._decide_first(getattr(computer, name), tool, name))
+            setattr(computer, _GATE_ATTRIBUTE, self)
+        return computer
+
+    def _decide_first(self, act: Callable[..., Any], tool: str, name: str) -> Callable[..., Any]:
+        @wraps(act)
+        async def act_governed(*args: Any, **options: Any) -> Any:
+            action = self.build_action(tool, {"action": name, "arguments": args, **options}, "")
+            ruling = await self.governor.adecide(action, can_ask=False)
+            if not ruling.may_run:
+                raise ruling.build_error()
+            with self.governor.report_errors(action):
+                result = act(*args, **options)
+                result = await result if isawaitable(result) else result
+            # Not the result, which is a picture.
+            await self.governor.areport(action, Outcome(success=True))
+            return result
+
+        return act_governed
 
     def build_hosted_action(self, call: Any, session_id: str = "") -> Action:
         """Return a call of an MCP server that the provider makes as an action; `call` is its request or its result."""

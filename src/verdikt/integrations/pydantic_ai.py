@@ -10,7 +10,7 @@ without it, an ask is a block.
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from verdikt.integrations.tool_outcome import append_context, outcome_from_error
 if TYPE_CHECKING:
     from verdikt.govern import Governance
     from verdikt.integrations.tool_kinds import ToolKinds
-    from verdikt.model.action import Action
+    from verdikt.model.action import Action, Outcome
 
 _EXTRA = "pydantic-ai"
 _capabilities = import_sdk("pydantic_ai.capabilities", _EXTRA)
@@ -90,7 +90,8 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
         """Return the arguments if the call may run; raise the SDK's refusal or its question otherwise."""
         action = self._build_action(ctx, call.tool_name, args, call.tool_call_id)
         ruling = await self.governor.adecide(action, can_ask=self._can_ask(ctx))
-        if ruling.needs_answer and ctx.tool_call_approved is True:
+        # A yes to a question of the tool's own is none to ours, which is put then.
+        if ruling.needs_answer and ruling.was_asked and ctx.tool_call_approved is True:
             ruling = await self.governor.adecide_answered(action, approved=True, by=self.by, channel=_CHANNEL)
         if ruling.may_run:
             self._allowed.add(ruling)
@@ -137,8 +138,32 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
         context = await self.governor.areport(action, outcome_from_result(result))
         return append_context(result, ruling.join_notes(context))
 
+    async def before_output_process(self, ctx: Any, *, output_context: Any, output: Any) -> Any:
+        """Return the output if the function that takes it may run; send the model back otherwise.
+
+        An output function is a tool whose call ends the run, and whose calls no tool hook sees. It has no place for a
+        question: an ask is a block.
+        """
+        if not output_context.has_function:
+            return output
+        arguments = output if isinstance(output, Mapping) else {"input": output}
+        action = self._build_action(
+            ctx, _get_output_tool(output_context), arguments, _get_output_call_id(ctx, output_context)
+        )
+        ruling = await self.governor.adecide(action, can_ask=False)
+        if not ruling.may_run:
+            raise _exceptions.ModelRetry(ruling.text)
+        self._allowed.add(ruling)
+        return output
+
+    async def on_output_process_error(self, ctx: Any, *, output_context: Any, output: Any, error: Exception) -> Any:
+        """Record the failure of an output function, and raise its error as before."""
+        await self._report_output(ctx, output_context, outcome_from_error(error))
+        raise error
+
     async def after_output_process(self, ctx: Any, *, output_context: Any, output: Any) -> Any:
         """Return the output, or send the agent back to work when its end is not proven."""
+        await self._report_output(ctx, output_context, outcome_from_result(output))
         if ctx.partial_output or not isinstance(output, str) or is_inside_call(_get_session_id(ctx)):
             return output
         reason = await self.governor.arefuse_stop(
@@ -152,10 +177,20 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
         """Record who gave the answers in `DeferredToolResults`, before a run is resumed with them.
 
         The run records answers by itself, but cannot know whose they are. `session_id` is the conversation's id.
+        Answers to questions of the tools' own are left out.
         """
         for call_id, answer in results.approvals.items():
             approved = answer is True or isinstance(answer, _tools.ToolApproved)
-            self.governor.governance.record_answer(session_id, call_id, approved=approved, by=by, channel=_CHANNEL)
+            self.governor.record_given_answer(session_id, call_id, approved=approved, by=by, channel=_CHANNEL)
+
+    async def _report_output(self, ctx: Any, output_context: Any, outcome: Outcome) -> None:
+        """Record what came of an output function, if one has run."""
+        if not output_context.has_function:
+            return
+        call_id = _get_output_call_id(ctx, output_context)
+        ruling = self._allowed.pop(self._build_action(ctx, _get_output_tool(output_context), {}, call_id))
+        if ruling is not None:
+            await self.governor.areport(ruling.action, outcome)
 
     def _build_action(self, ctx: Any, tool: str, args: Any, call_id: str | None) -> Action:
         return self.governor.build_action(tool, args, call_id=call_id or "", session_id=_get_session_id(ctx))
@@ -180,6 +215,16 @@ class _GovernedToolset(_toolsets.WrapperToolset):  # type: ignore[misc, name-def
 
 def _get_session_id(ctx: Any) -> str:
     return str(ctx.conversation_id or ctx.run_id or "default")
+
+
+def _get_output_tool(output_context: Any) -> str:
+    """Return the name of an output function in policy and log; that of several, of which one is chosen by its type."""
+    return str(output_context.function_name or getattr(output_context.tool_call, "tool_name", "") or "output")
+
+
+def _get_output_call_id(ctx: Any, output_context: Any) -> str:
+    # A text has no call; it is the end of its run.
+    return str(getattr(output_context.tool_call, "tool_call_id", "") or f"output-{ctx.run_id}")
 
 
 def _flatten(output_type: Any) -> Iterator[Any]:

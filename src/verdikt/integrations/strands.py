@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from verdikt.integrations.allowed_calls import AllowedCalls
+from verdikt.integrations.ruling import close_question
 from verdikt.integrations.sdk_import import import_sdk
 from verdikt.integrations.tool_governor import MAX_REFUSALS, ToolGovernor
 from verdikt.model.action import Outcome
@@ -86,7 +87,11 @@ class VerdiktHandler(_interventions.InterventionHandler):  # type: ignore[misc, 
         if ruling.needs_answer:
             # Not `Confirm`, which the SDK evaluates by itself: the answer would be in no log.
             answer = _parse_answer(event.interrupt(self.name, reason=ruling.question))
-            ruling = await self.governor.adecide_answered(action, **answer)
+            if ruling.was_asked:
+                ruling = await self.governor.adecide_answered(action, **answer)
+            else:
+                # The question has just been put, so this answer was to the one before: a hook makes the call again.
+                ruling = close_question(ruling)
         if not ruling.may_run:
             return _interventions.Deny(reason=ruling.text)
         self._allowed.add(ruling)
@@ -140,11 +145,15 @@ class VerdiktHandler(_interventions.InterventionHandler):  # type: ignore[misc, 
 
     def _attach(self, agent: Any) -> None:
         """Add to an agent what an intervention handler has no place for: the last check before a tool, and the end."""
-        if agent in self._attached:
+        middleware = _list_middleware(agent)
+        if agent not in self._attached:
+            agent.add_hook(self.refuse_end, _hooks.AfterInvocationEvent)
+            self._attached.add(agent)
+        elif not middleware or middleware[-1].handler == self.run_checked:
             return
+        # Last again: a middleware that was added meanwhile would act between the check and the tool.
+        middleware[:] = [entry for entry in middleware if entry.handler != self.run_checked]
         agent.add_middleware(_middleware.ExecuteToolStage, self.run_checked)
-        agent.add_hook(self.refuse_end, _hooks.AfterInvocationEvent)
-        self._attached.add(agent)
 
     def _build_action(self, agent: Any, tool: str, tool_use: Mapping[str, Any]) -> Action:
         return self.governor.build_action(
@@ -165,6 +174,14 @@ class VerdiktHandler(_interventions.InterventionHandler):  # type: ignore[misc, 
 
     def _get_own_session_id(self, agent: Any) -> str:
         return self.session_id or str(getattr(agent, "session_id", "") or "default")
+
+
+def _list_middleware(agent: Any) -> list[Any]:
+    """Return the middleware around the tools of an agent, the innermost last; empty where there is none."""
+    # Private names of Strands, which has no order for middleware; a test fails when they go.
+    registry = getattr(agent, "_middleware_registry", None)
+    entries: list[Any] = getattr(registry, "_handlers", {}).get(_middleware.ExecuteToolStage, [])
+    return entries
 
 
 def _is_output(tool: Any) -> bool:

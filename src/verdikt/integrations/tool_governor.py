@@ -127,6 +127,14 @@ class ToolGovernor:
         except Exception as error:
             return self._refuse_after_error("answer", action, error)
 
+    def record_given_answer(self, session_id: str, call_id: str, *, approved: bool, by: str, channel: str) -> None:
+        """Record an answer that a program brings; one to a question that is not ours is left out.
+
+        Raises `LedgerError` when the answer contradicts one that is recorded.
+        """
+        if self.governance.read_ask(session_id, call_id) is not None:
+            self.governance.record_answer(session_id, call_id, approved=approved, by=by, channel=channel)
+
     def note_rejection(self, call_id: str, *, session_id: str, channel: str = "") -> None:
         """Record a no that the SDK enforces by itself, without calling the adapter; other calls are left alone."""
         try:

@@ -21,6 +21,25 @@ _ARGUMENTS: dict[ActionKind, tuple[str, ...]] = {
 }
 
 
+_DETAILS = frozenset(
+    "cwd workdir working_dir working_directory directory description explanation justification reason purpose thought"
+    " comment title timeout encoding mode session_id call_id".split()
+)
+_PATTERNS = frozenset("pattern regex query".split())
+_CONTENTS = frozenset(
+    "content contents text file_text data body old_string new_string old_str new_str old_text new_text insert_text"
+    " search replace replacement edits lines newline".split()
+)
+
+_SECONDARY_ARGUMENTS: dict[ActionKind, frozenset[str]] = {
+    ActionKind.BASH: _DETAILS,
+    ActionKind.EXECUTE_CODE: _DETAILS | {"language", "lang"},
+    ActionKind.READ: _DETAILS | _PATTERNS,
+    ActionKind.WRITE: _DETAILS | _PATTERNS | _CONTENTS,
+}
+"""What stands beside a command or a path without being one, by kind."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolKind:
     """The kind of a function tool, and which of its arguments is the command or the path, if it has another name."""
@@ -51,7 +70,7 @@ def classify_call(kinds: Mapping[str, ToolKind], tool: str, arguments: object) -
         return declared.kind, payload
     if len(payload) == 1 and type(value := payload.get(names[0])) is str and value and not declared.argument:
         return declared.kind, payload  # most calls: nothing has to be looked for or renamed
-    argument = declared.argument or _find_argument(payload, names)
+    argument = declared.argument or _find_argument(payload, names, _SECONDARY_ARGUMENTS[declared.kind])
     value = payload.get(argument)
     is_text = isinstance(value, str) or (isinstance(value, list) and all(isinstance(word, str) for word in value))
     if not value or not is_text:
@@ -80,12 +99,20 @@ def _is_flat(arguments: dict[Any, Any]) -> bool:
     return True
 
 
-def _find_argument(payload: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    """Return the name of the one argument that can be meant: a known name, or else that of the only text."""
+def _find_argument(payload: Mapping[str, Any], names: tuple[str, ...], secondary: frozenset[str]) -> str:
+    """Return the name of the one argument that can be meant: a known name, or else that of the only text.
+
+    Empty when another argument could be what the tool uses: the rest of a command line, a second path, or the only
+    argument that the tool has, beside one that the model made up.
+    """
     candidates = [name for name in names if payload.get(name)]
     candidates = candidates or [name for name, value in payload.items() if isinstance(value, str)]
-    # With two candidates the tool might use the one that was not classified.
-    return candidates[0] if len(candidates) == 1 else ""
+    if len(candidates) != 1:
+        return ""
+    others = [name for name in payload if name != candidates[0] and name not in secondary]
+    return (
+        "" if any(isinstance(payload[name], str | list | dict) and payload[name] for name in others) else candidates[0]
+    )
 
 
 def _parse_text(text: str) -> object:

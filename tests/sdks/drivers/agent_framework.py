@@ -73,6 +73,15 @@ class Rewriter(FunctionMiddleware):
         await call_next()
 
 
+class Retry(FunctionMiddleware):
+    """An outer extension that makes each call twice."""
+
+    async def process(self, context: Any, call_next: Any) -> None:
+        """Make the call twice."""
+        await call_next()
+        await call_next()
+
+
 class RawFunction(FunctionMiddleware):
     """An outer extension that calls the function itself, past everything inside it."""
 
@@ -99,6 +108,8 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
         scenario.open_governance(), kinds=scenario.kinds, session_id=scenario.session, by="ann", max_refusals=2
     )
     tools: list[Any] = [sh, mystery]
+    if scenario.setup == "own question":
+        tools = [tool(sh.func, approval_mode="always_require")]
     if scenario.setup == "subagent":
         # The framework does not pass middleware on, so the inner agent has it too.
         inner = Agent(client=client, name="inner", tools=[sh], middleware=[middleware])
@@ -106,6 +117,7 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
     if scenario.setup == "mcp":
         tools = [MCPStdioTool("remote", **scenario.mcp_server)]
     outer: list[Any] = [Rewriter(scenario.rewrite)] if scenario.rewrite else []
+    outer += [Retry()] if scenario.setup == "retry" else []
     outer += [RawFunction()] if scenario.setup == "raw function" else []
     inside = [Rewriter("drop everything")] if scenario.setup == "inner rewriter" else []
     agent = Agent(client=client, name="ops", tools=tools, middleware=[*outer, middleware, *inside])

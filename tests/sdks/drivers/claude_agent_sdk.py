@@ -26,6 +26,8 @@ from verdikt.integrations.claude_agent_sdk import governed
 PREFIX = "mcp__ops__"
 TOOLS = [f"{PREFIX}sh", f"{PREFIX}mystery"]
 DELEGATION_TOOL = "Task"
+OWN_TOOLS = ("Bash", "Skill")
+"""Tools of the client itself that the table names."""
 
 
 class Model:
@@ -66,9 +68,10 @@ def encode_events(step: Step) -> bytes:
     for id, name, arguments in step.calls:
         is_delegation = name == "delegate"
         delegation = {"description": "help", "prompt": "help", "subagent_type": "helper"}
-        full_name = DELEGATION_TOOL if is_delegation else name if name == "Bash" else f"{PREFIX}{name}"
+        full_name = DELEGATION_TOOL if is_delegation else name if name in OWN_TOOLS else f"{PREFIX}{name}"
         block = {"type": "tool_use", "id": id, "name": full_name, "input": {}}
-        text = json.dumps(delegation if is_delegation else arguments)
+        own = {"skill": arguments.get("command")} if name == "Skill" else arguments
+        text = json.dumps(delegation if is_delegation else own)
         blocks.append((block, {"type": "input_json_delta", "partial_json": text}))
     usage = {"input_tokens": 10, "output_tokens": 1}
     head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "content": [], "usage": usage}
@@ -163,6 +166,12 @@ def build_options(scenario: Scenario, address: str) -> ClaudeAgentOptions:
     if scenario.setup == "settings without hooks":
         options.setting_sources = ["user", "project", "local"]
         options.settings = write_settings(scenario, "settings.json")
+    if scenario.setup.startswith("skill"):
+        options.setting_sources, options.tools, options.skills = ["project"], [*OWN_TOOLS], "all"
+        options.allowed_tools = [*TOOLS, *OWN_TOOLS]
+        write_skill(scenario)
+        if scenario.setup == "skill of accepted settings":
+            options.settings = json.dumps({"disableSkillShellExecution": False})
     if scenario.setup == "shell":
         options.tools, options.allowed_tools = ["Bash"], [*TOOLS, "Bash"]
     if scenario.setup in OTHER_HOOKS:
@@ -188,6 +197,17 @@ def write_settings(scenario: Scenario, name: str) -> str:
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps({"disableAllHooks": True}), encoding="utf-8")
     return str(path)
+
+
+def write_skill(scenario: Scenario) -> None:
+    """Write a skill and a slash command with a command inside, into a project whose settings let it run."""
+    for name in ("skills/release/SKILL.md", "commands/ship.md"):
+        path = scenario.place / ".claude" / name
+        path.parent.mkdir(parents=True)
+        text = f"---\nname: release\ndescription: helps\n---\n!`echo dropped >> {scenario.place}/ran.txt`\nSay done.\n"
+        path.write_text(text, encoding="utf-8")
+    settings = json.dumps({"disableSkillShellExecution": False})
+    (scenario.place / ".claude" / "settings.json").write_text(settings, encoding="utf-8")
 
 
 OTHER_HOOKS: dict[str, dict[str, Any]] = {
@@ -223,7 +243,8 @@ async def play(scenario: Scenario, observation: Observation) -> None:
                 governance.record_answer(scenario.session, call_id, approved=answer, by="ann", channel="web")
     with serve_model(Model(scenario, observation)) as address:
         options = build_options(scenario, address)
-        prompt: Any = stream_prompt(scenario.prompt) if scenario.inline else scenario.prompt
+        text = "/ship" if scenario.setup == "skill of a person" else scenario.prompt
+        prompt: Any = stream_prompt(text) if scenario.inline else text
         if scenario.answers is not None:
             prompt = ""
         async for message in query(prompt=prompt, options=options):

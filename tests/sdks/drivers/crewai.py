@@ -55,7 +55,7 @@ class ScriptedModel(BaseLLM):
     def _note_observation(self, content: str) -> None:
         calls = [call for step in self.scenario.steps for call in step.calls]
         for call_id, name, arguments in calls:
-            if f"Action: {name}\nAction Input: {json.dumps(arguments)}" in content:
+            if f"Action: {self._get_tool_name(name)}\nAction Input: {json.dumps(arguments)}" in content:
                 self.observation.seen[call_id] = content.partition("\nObservation:")[2]
 
     def _get_tool_name(self, name: str) -> str:
@@ -74,7 +74,7 @@ class ScriptedModel(BaseLLM):
             ]
         if step.calls:
             _, name, arguments = step.calls[0]
-            return f"Thought: I act\nAction: {name}\nAction Input: {json.dumps(arguments)}"
+            return f"Thought: I act\nAction: {self._get_tool_name(name)}\nAction Input: {json.dumps(arguments)}"
         return step.text if self.is_native else f"Thought: I am done\nFinal Answer: {step.text}"
 
 

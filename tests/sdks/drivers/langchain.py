@@ -117,17 +117,24 @@ def build_tools(scenario: Scenario) -> list[Any]:
 
 
 def build_remote_tool(scenario: Scenario) -> Any:
-    """Return a tool as `langchain-mcp-adapters` makes it: async only, a JSON schema, a runtime that is injected."""
+    """Return a tool as `langchain-mcp-adapters` makes it: a JSON schema, a runtime that is injected.
 
-    async def call_tool(runtime: ToolRuntime, **arguments: Any) -> tuple[str, Any]:
+    Those are async only, and LangChain refuses to invoke them otherwise; for the other modes there is a plain function.
+    """
+
+    def call_tool(runtime: ToolRuntime, **arguments: Any) -> tuple[str, Any]:
         return scenario.run_command(arguments["command"]), None
+
+    async def call_tool_async(runtime: ToolRuntime, **arguments: Any) -> tuple[str, Any]:
+        return call_tool(runtime, **arguments)
 
     schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
     return StructuredTool(
         name="sh",
         description="Run a command.",
         args_schema=schema,
-        coroutine=call_tool,
+        func=None if scenario.mode == "async" else call_tool,
+        coroutine=call_tool_async,
         response_format="content_and_artifact",
     )
 

@@ -3,12 +3,16 @@
 import asyncio
 import dataclasses
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
 from agents import (
     Agent,
     ApplyPatchTool,
+    AsyncComputer,
+    ComputerTool,
     CustomTool,
     HostedMCPTool,
     LocalShellTool,
@@ -25,7 +29,12 @@ from agents.sandbox import Manifest, SandboxAgent, SandboxRunConfig
 from agents.sandbox.sandboxes.unix_local import UnixLocalSandboxClient
 from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
 from mcp.types import CallToolResult, TextContent, Tool
-from openai.types.responses import ResponseApplyPatchToolCall, ResponseCustomToolCall, ResponseFunctionShellToolCall
+from openai.types.responses import (
+    ResponseApplyPatchToolCall,
+    ResponseComputerToolCall,
+    ResponseCustomToolCall,
+    ResponseFunctionShellToolCall,
+)
 from openai.types.responses.response_output_item import (
     LocalShellCall,
     LocalShellCallAction,
@@ -35,6 +44,7 @@ from openai.types.responses.response_output_item import (
 
 from tests.sdks.drivers.protocol import Observation, Scenario, Step, serve
 from verdikt.integrations.openai_agents import answer_interruption, governed, run_governed, use_session
+from verdikt.integrations.openai_agents_tools import AgentToolGate
 
 
 def build_output(step: Step) -> list[Any]:
@@ -52,6 +62,10 @@ def build_call(call_id: str, name: str, arguments: dict[str, Any]) -> Any:
     if name == "local_shell":
         action = LocalShellCallAction(command=arguments["command"].split(), env={}, type="exec")
         return LocalShellCall(id=call_id, call_id=call_id, action=action, status="completed", type="local_shell_call")
+    if name == "computer":
+        fields = {"id": call_id, "call_id": call_id, "type": "computer_call", "status": "completed"}
+        action = {"type": "type", "text": arguments["command"]}
+        return ResponseComputerToolCall.model_validate(fields | {"pending_safety_checks": [], "action": action})
     if name == "custom":
         fields = {"id": call_id, "call_id": call_id, "type": "custom_tool_call", "name": "sh"}
         return ResponseCustomToolCall.model_validate(fields | {"input": arguments["command"]})
@@ -119,6 +133,26 @@ class Editor:
     update_file = delete_file = create_file
 
 
+class Screen(AsyncComputer):
+    """A computer that only writes down what it would type."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+
+    async def type(self, text: str) -> None:
+        """Write down the text."""
+        self.scenario.run_command(text)
+
+    async def screenshot(self) -> str:
+        """Return no picture."""
+        return ""
+
+    async def _do_nothing(self, *arguments: Any) -> None:
+        """Move no mouse."""
+
+    click = double_click = scroll = wait = move = keypress = drag = _do_nothing
+
+
 class Server(MCPServer):
     """An MCP server in this process, with one tool."""
 
@@ -179,23 +213,12 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
         observation.turns += 1
         return play_provider(scenario, observation, items, step) if is_hosted else build_output(step)
 
-    async def run_custom(context: Any, text: str) -> str:
-        return scenario.run_command(text)
-
     is_hosted = scenario.setup.startswith("hosted server")
     model = ScriptedModel([ModelStep.respond(respond)] * 20)
     tools: list[Any] = [sh, mystery]
     options: dict[str, Any] = {}
-    if scenario.setup == "shell":
-        tools = [ShellTool(executor=build_executor(scenario))]
-    elif scenario.setup == "local shell":
-        tools = [LocalShellTool(executor=build_executor(scenario))]
-    elif is_hosted:
-        tools = [HostedMCPTool(build_server_settings(scenario), answer_in_line(scenario) if scenario.inline else None)]
-    elif scenario.setup == "custom":
-        tools = [CustomTool(name="sh", description="Run a command.", on_invoke_tool=run_custom)]
-    elif scenario.setup == "patch":
-        tools = [ApplyPatchTool(editor=Editor(scenario))]
+    if (own_tool := build_own_tool(scenario)) is not None:
+        tools = [own_tool]
     elif scenario.setup == "mcp":
         tools, options = [], {"mcp_servers": [Server(scenario)]}
     elif scenario.setup == "subagent":
@@ -208,20 +231,56 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
     elif scenario.setup == "handoff":
         options = {"handoffs": [Agent(name="second", model=model, tools=[sh])]}
         tools = []
+    if scenario.setup == "own question":
+        tools = [dataclasses.replace(sh, needs_approval=True)]
     if scenario.rewrite:
         tools = [dataclasses.replace(sh, tool_input_guardrails=[rewrite])]
     cls = Agent
     if scenario.setup == "sandbox":
         cls, tools, options = SandboxAgent, [], {"default_manifest": Manifest(root=str(scenario.place))}
-    agent = governed(
-        cls(name="ops", model=model, tools=tools, **options),
-        scenario.open_governance(),
-        kinds=scenario.kinds | {"mcp__remote__sh": "bash", "exec_command": "bash", "late": "bash"},
-        session_id=scenario.session,
-        attended=scenario.attended,
-    )
+    with forget_families(scenario):
+        agent = governed(
+            cls(name="ops", model=model, tools=tools, **options),
+            scenario.open_governance(),
+            kinds=scenario.kinds | {"mcp__remote__sh": "bash", "exec_command": "bash", "late": "bash"},
+            session_id=scenario.session,
+            attended=scenario.attended,
+        )
     agent._verdikt_governor.governor.max_refusals = 2
     return change_agent(scenario, agent, model)
+
+
+def build_own_tool(scenario: Scenario) -> Any:
+    """Return the tool of the SDK's own that a setup names, or None."""
+
+    async def run_custom(context: Any, text: str) -> str:
+        return scenario.run_command(text)
+
+    if scenario.setup.startswith("hosted server"):
+        return HostedMCPTool(build_server_settings(scenario), answer_in_line(scenario) if scenario.inline else None)
+    tools: dict[str, Callable[[], Any]] = {
+        "shell": lambda: ShellTool(executor=build_executor(scenario)),
+        "local shell": lambda: LocalShellTool(executor=build_executor(scenario)),
+        "custom": lambda: CustomTool(name="sh", description="Run a command.", on_invoke_tool=run_custom),
+        "computer": lambda: ComputerTool(computer=Screen(scenario)),
+        "computer of a factory": lambda: ComputerTool(computer=lambda run_context: Screen(scenario)),
+        "unknown family": lambda: ComputerTool(computer=Screen(scenario)),
+        "patch": lambda: ApplyPatchTool(editor=Editor(scenario)),
+    }
+    build = tools.get(scenario.setup)
+    return build() if build is not None else None
+
+
+@contextmanager
+def forget_families(scenario: Scenario) -> Iterator[None]:
+    """Let the adapter know no family of tools, as if all of them came with a later version of the SDK."""
+    original = AgentToolGate.wrap_tool
+    if scenario.setup == "unknown family":
+        AgentToolGate.wrap_tool = lambda self, tool: tool  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        AgentToolGate.wrap_tool = original  # type: ignore[method-assign]
 
 
 def change_agent(scenario: Scenario, agent: Any, model: Any) -> Any:
@@ -239,7 +298,7 @@ def change_agent(scenario: Scenario, agent: Any, model: Any) -> Any:
     elif scenario.setup == "late shell":
         agent.tools.append(ShellTool(executor=build_executor(scenario)))
     elif scenario.setup == "late handoff":
-        agent.handoffs.append(Agent(name="second", model=model, tools=[late]))
+        agent.handoffs.append(Agent(name="second", model=model, tools=[dataclasses.replace(late, name="sh")]))
     return agent
 
 

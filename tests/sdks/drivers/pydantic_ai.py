@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from importlib.metadata import version
 from typing import Any
 
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, TextOutput, Tool, ToolApproved, ToolDenied
 from pydantic_ai.capabilities import AbstractCapability, HandleDeferredToolCalls
 from pydantic_ai.messages import (
     ModelMessagesTypeAdapter,
@@ -149,6 +149,13 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
     others += [CodeMode()] if scenario.setup == "code mode" else []
     others += [RawFunction(sh)] if scenario.setup == "raw function" else []
     options: dict[str, Any] = {"tools": [sh, mystery]}
+    output_types: list[Any] = [str]
+    if scenario.setup == "own question":
+        options = {"tools": [Tool(sh, requires_approval=True)]}
+    if scenario.setup == "output function":
+        output_types.append(sh)
+    if scenario.setup == "text function":
+        output_types = [TextOutput(sh)]
     if scenario.setup == "subagent":
         options = {"tools": [build_delegate(scenario, FunctionModel(respond), capability, sh)]}
     if scenario.setup == "mcp":
@@ -156,7 +163,7 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
     agent: Any = Agent(
         FunctionModel(respond, stream_function=stream),
         capabilities=[capability, *others],
-        output_type=[str, DeferredToolRequests] if scenario.attended else str,
+        output_type=[*output_types, DeferredToolRequests] if scenario.attended else output_types,
         retries={"output": 3},
         **options,
     )

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from strands import Agent, tool
-from strands.hooks import BeforeToolCallEvent
+from strands.hooks import AfterToolCallEvent, BeforeToolCallEvent
 from strands.interventions import InterventionHandler, Transform
 from strands.middleware import ExecuteToolStage
 from strands.models import Model
@@ -81,6 +81,21 @@ def allow_everything(event: Any) -> None:
     event.cancel_tool = False
 
 
+def try_again() -> Any:
+    """Return a hook that has the first call made twice."""
+    retries = iter([True])
+
+    def change(event: Any) -> None:
+        event.retry = next(retries, False)
+
+    return change
+
+
+def add_middleware(event: Any) -> None:
+    """Add a middleware in the middle of a run."""
+    event.agent.add_middleware(ExecuteToolStage, drop_everything)
+
+
 async def drop_everything(context: Any, next_function: Any) -> Any:
     """Change the command, as a middleware."""
     changed = {**context.tool_use, "input": {"command": "drop everything"}}
@@ -139,6 +154,10 @@ def build_agent(scenario: Scenario, observation: Observation) -> Agent:
         agent.add_hook(allow_everything, BeforeToolCallEvent, order=LAST)
     elif scenario.setup == "middleware":
         agent.add_middleware(ExecuteToolStage, drop_everything)
+    elif scenario.setup == "retry":
+        agent.add_hook(try_again(), AfterToolCallEvent)
+    elif scenario.setup == "late middleware":
+        agent.add_hook(add_middleware, AfterToolCallEvent)
     return agent
 
 

@@ -348,6 +348,18 @@ def test_argument_that_decides_is_the_one_that_runs(
     assert (["ran"] if verdict == "runs" else []) == RAN
 
 
+def test_keyword_does_not_take_the_place_of_a_positional_argument(governance: Governance) -> None:
+    """A function may have both: what is decided is the command, and not a keyword of that name."""
+
+    def sh(command: str, /, **options: str) -> None:
+        RAN.append(command)
+
+    governed = govern(sh, governance=governance, kinds={"sh": ToolKind(ActionKind.BASH, argument="command")})
+    with pytest.raises(BlockedError, match="no_drops"):
+        governed("drop all", command="ls")
+    assert RAN == []
+
+
 def test_kind_that_does_not_exist_is_refused(governance: Governance) -> None:
     """A misspelt kind is found when the tool is governed, not when it runs."""
     with pytest.raises(ValueError, match="'bahs' is not a valid ActionKind"):

@@ -41,7 +41,9 @@ def governor(tmp_path: Path) -> ToolGovernor:
     """Return a governor with a shell tool."""
     store = close_after_test(FileStore(tmp_path / "data", FakeClock(), load_projections(), durable=False))
     governance = Governance(parse_policy(POLICY), store, world_factory=lambda cwd: FakeWorld(), clock=FakeClock())
-    return ToolGovernor(governance, {"sh": "bash"}, host="test", max_refusals=2)
+    governor = ToolGovernor(governance, {"sh": "bash"}, host="test", max_refusals=2)
+    close_after_test(governor._threads)  # a governor that an exception still refers to would end them too late
+    return governor
 
 
 def test_refusal_has_one_form_everywhere(governor: ToolGovernor) -> None:
@@ -92,6 +94,48 @@ def test_code_tool_is_read_by_its_only_text(governor: ToolGovernor, name: str) -
 
     assert (action.kind, action.payload["code"]) == (ActionKind.EXECUTE_CODE, "print(1)")
     assert governor.build_action("python", {name: 1}).kind is ActionKind.OTHER
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [
+        ("bash", {"command": "dropdb", "args": ["prod"]}),  # the rest of the command line
+        ("bash", {"command": "ls", "line": "drop it"}),  # the tool's own `line`, and a `command` that the model made up
+        ("bash", {"command": "ls", "request": {"line": "drop it"}}),
+        ("read", {"path": "readme.md", "document": "secret.txt"}),
+        ("write", {"path": "readme.md", "new_path": "secret.txt"}),
+        ("write", {"paths": ["secret.txt"], "content": "text"}),
+        ("execute_code", {"code": "print(1)", "setup": "drop()"}),
+    ],
+)
+def test_argument_that_could_be_meant_instead_makes_the_tool_unknown(
+    governor: ToolGovernor, kind: str, arguments: dict[str, object]
+) -> None:
+    """What is classified must be what the tool uses; `ToolKind` with the argument's name says which one that is."""
+    governor.kinds["tool"] = ToolKind(ActionKind(kind))
+    assert governor.build_action("tool", arguments).kind is ActionKind.OTHER
+
+    governor.kinds["tool"] = ToolKind(ActionKind(kind), argument=next(iter(arguments)))
+    assert governor.build_action("tool", arguments).kind is ActionKind(kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [
+        ("bash", {"command": "ls", "description": "list files", "cwd": "src", "timeout": 3, "background": True}),
+        ("bash", {"cmd": ["ls", "-l"], "justification": "to see"}),
+        ("read", {"path": "readme.md", "offset": 3, "pattern": "install"}),
+        ("write", {"file_path": "readme.md", "old_string": "a", "new_string": "b", "edits": [{"old": "a"}]}),
+        ("execute_code", {"code": "print(1)", "language": "python"}),
+    ],
+)
+def test_argument_that_only_describes_a_call_changes_nothing(
+    governor: ToolGovernor, kind: str, arguments: dict[str, object]
+) -> None:
+    """A working directory, a reason or the content of a file is neither command nor path."""
+    governor.kinds["tool"] = ToolKind(ActionKind(kind))
+
+    assert governor.build_action("tool", arguments).kind is ActionKind(kind)
 
 
 def test_answer_to_no_question_runs_nothing(governor: ToolGovernor) -> None:

@@ -45,11 +45,27 @@ def _name_own_place(path: str) -> dict[str, str]:
     )
 
 
+def _fill_script_directory(text: str, path: str, root: str) -> str:
+    """Return text with the directory that `$FindBin::Bin` of Perl stands for: that of the script.
+
+    A module lies in a `lib` beside the scripts that use it, or below their directory.
+    """
+    if "$FindBin::" not in text or not path:
+        return text
+    place, is_module, _ = path.partition("/lib/")
+    if not is_module or not path.endswith(".pm"):
+        directory = path.rpartition("/")[0]
+    else:
+        directory = f"{place}/bin" if place == root else place
+    return script_patterns.PERL_PLACE.sub(lambda _: directory, text)
+
+
 def classify_script(language: str, text: str, call: Invocation, path: str = "") -> Iterator[Effect]:
     """Yield the effects of a program in one of these languages; `path` is that of its file."""
     text = _strip_comments_and_imports(language, text[:_MAX_SCRIPT])
     yield from _classify_eval_source(text, call)
     if language != "awk":  # the shell analysis has folded the constants of awk
+        text = _fill_script_directory(text, path, call.facts.project_root)
         text = fold_constants(language, rewrite_calls(language, text), _name_own_place(path))
     if language == "rust":
         text = script_patterns.RUST_ARGUMENTS.sub(", ", script_patterns.RUST_REFERENCE.sub("", text))

@@ -5,6 +5,7 @@ There is no grammar: an expression is tried at a position, and gives up where it
 
 import re
 from collections.abc import Mapping
+from posixpath import dirname
 
 from verdikt.effects.code import script_syntax
 from verdikt.effects.code.decoder import apply_method, evaluate_decoder
@@ -130,11 +131,14 @@ class ScriptExpressions:
         if match := script_syntax.PATH_JOIN.match(text, position):
             items, end = self._parse_arguments(match.end(), depth)
             if items and items[0] != UNKNOWN:
-                # Ruby's `File.expand_path(path, base)` takes the base second.
-                if "expand_path" in match[0] and len(items) > 1:
+                # `File.expand_path(path, base)` of Ruby and `Path.expand(path, base)` of Elixir take the base second.
+                if script_syntax.BASE_LAST.search(match[0]) and len(items) > 1:
                     items = [items[1], items[0]]
                 return _join_path(items), end
             return None
+        if match := script_syntax.PATH_PARENT.match(text, position):
+            items, end = self._parse_arguments(match.end(), depth)
+            return (_find_parent(*items[:2]), end) if items and UNKNOWN not in "".join(items) else None
         if (listed := script_syntax.GLOB_CALL.match(text, position)) and (
             text[position - 1 : position] != "." or self._joins_with_dot
         ):
@@ -165,6 +169,11 @@ class ScriptExpressions:
                 return None
             by, end = self._parse_term(match.end(), depth + 1)
             items = self._lists[name[0]]
+        elif text[position] == "[" and not self._joins_with_dot:
+            items, end = self._parse_elements(position + 1, depth)
+            if (match := script_syntax.JOIN_METHOD.match(text, end) if items else None) is None:
+                return None
+            by, end = self._parse_term(match.end(), depth + 1)
         else:
             return None
         if not items or by is None or text[end : end + 1] != ")":
@@ -330,6 +339,13 @@ def _skip_argument(text: str, position: int) -> int:
         elif letter == "," and not depth:
             return index
     return len(text)
+
+
+def _find_parent(path: str, levels: str = "1") -> str:
+    """Return the directory above a path, or the one that lies so many levels above it: `dirname(__DIR__, 2)`."""
+    for _ in range(min(int(levels), _MAX_DEPTH) if levels.isdigit() else 1):
+        path = dirname(path.rstrip("/")) or "."
+    return path
 
 
 def _join_path(parts: list[str]) -> str:

@@ -18,11 +18,13 @@ SHELL_CALL = compile_lazily(
     r"|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess"
     r"|Process\.Start|ProcessStartInfo|exec[a-zA-Z]\w*|spawn\w+|system2|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run"
     r"|do\s+shell\s+script)\b\s*\)?\s*(?:\{\s*[^{}]{1,40}\}\s*)?[(\[*.]*\s*"
+    r"(?:(?:ignorestatus|pipeline|addenv|setenv|detach)\s*\(\s*)?"
     r"(?:new\s+String\s*\[\]\s*\{\s*|(?:java\.util\.)?(?:List\.of|Arrays\.asList|listOf)\s*\(\s*)?"
     rf"{STRING_GROUPS}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*|c\(\s*)?{STRING_GROUPS})*)",
     re.DOTALL,
 )
 GO_IMPORT = compile_lazily(r"(?m)^[ \t]*import[ \t]+(?:\([^)]*\)|[\w.]*[ \t]*\"[^\"\n]*\")")
+PERL_PLACE = compile_lazily(r"\$\{?FindBin::(?:Real)?Bin\b\}?")
 RUST_ARGUMENTS = compile_lazily(r"(?<=\")\s*\]?\s*\)\s*\.args?\(\s*&?\s*\[?\s*(?=\")")
 RUST_REFERENCE = compile_lazily(r"&(?=\")")
 BACKTICK_COMMAND = compile_lazily(

@@ -64,6 +64,11 @@ PATH_JOIN = compile_lazily(
     r"""|\bPaths\.get|\bPath\.of|\bPath::new|\bPathBuf::from|\bPathname(?:\.new)?|\bString|\bURL\(fileURLWithPath:"""
     r"""|\bfile\s+join)\s*\(\s*"""
 )
+BASE_LAST = compile_lazily(r"expand_path|Path\s*\.\s*expand")
+"""Joins that take the directory second."""
+PATH_PARENT = compile_lazily(
+    r"""(?:require\(\s*['"](?:node:)?path['"]\s*\)\.|path(?:\.posix)?\.|File\.|Path\.)?dirname\s*\(\s*|filepath\.Dir\(\s*"""
+)
 GLOB_CALL = compile_lazily(
     r"""(?:\*\s*)?(?:\bDir\s*\.\s*glob|\bglob\s*\.\s*(?:sync|globSync)|\bglobSync|\bfs\.globSync|\bglob|\bbsd_glob"""
     r"""|\bDir|\bPath\.wildcard|\bSys\.glob)\s*[\[(]\s*"""

@@ -1,20 +1,26 @@
 """Containers: which parts of the machine lie inside one, and whether those that are removed are anybody's but ours."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 
 from verdikt.effects.arguments import word_set
-from verdikt.effects.container_listing import is_picking, list_listings, lists_stopped
+from verdikt.effects.container_listing import (
+    FOR_TESTS,
+    are_named_for_tests,
+    are_picked,
+    is_picking,
+    is_started_here,
+    list_listings,
+    lists_stopped,
+)
+from verdikt.effects.execution_context import names_other_engine
 from verdikt.effects.installation_names import is_live_name
 from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect, Target, Zone
-from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
 _SOCKETS = ("/var/run/docker.sock", "/run/docker.sock", "/run/podman", "/run/containerd", "/var/run/crio", "/run/user/")
 _MACHINE_DIRECTORIES = word_set("/ /etc /root /boot /usr /home /var /dev /proc /sys")
-_FOR_TESTS = compile_lazily(r"(?:^|[-_./=])(?:tests?|testcontainers|ci|e2e|integration)(?:[-_./)\"' ]|$)")
-"""Names of what exists for tests, and is made again each time."""
 
 
 def classify_mounts(call: Invocation) -> Iterator[Effect]:
@@ -53,7 +59,7 @@ def classify_remove(call: Invocation) -> Iterator[Effect]:
     listings = list_listings(call, unknown) if len(unknown) == len(args.operands) else []
     is_plain = not args.has_flag("-a --all -v --volumes")
     if listings and is_plain and all(map(is_picking, listings)):
-        are_for_tests = all(_FOR_TESTS.search(text) and not is_live_name(text) for text in listings)
+        are_for_tests = all(FOR_TESTS.search(text) and not is_live_name(text) for text in listings)
         are_stopped = all(map(lists_stopped, listings)) and not args.has_flag("-f --force")
         is_small = are_for_tests or are_stopped
         yield call.make_effect("container.remove" if is_small else "container.remove.force", targets)
@@ -61,7 +67,7 @@ def classify_remove(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("container.prune.containers", targets)
     elif args.has_flag("-f --force") and (args.has_flag("-a --all") or unknown):
         yield call.make_effect("container.remove.force", targets, recoverable=False, note="whichever there are")
-    elif args.has_flag("-f --force -v --volumes") and not (_is_started_here(call) or _are_for_tests(args.operands)):
+    elif args.has_flag("-f --force -v --volumes") and not (is_started_here(call) or are_named_for_tests(args.operands)):
         yield call.make_effect("container.remove.force", targets)
     elif args.has_flag("-a --all") or unknown:
         yield call.make_effect("container.prune.containers", targets)
@@ -73,34 +79,11 @@ def _list_targets(call: Invocation) -> tuple[Target, ...]:
     return tuple(Target(word.display_text, "resource") for word in call.args.operands)
 
 
-def _are_for_tests(names: Sequence[Word]) -> bool:
-    return bool(names) and all(_FOR_TESTS.search(word.text) and not is_live_name(word.text) for word in names)
-
-
-def _is_started_here(call: Invocation) -> bool:
-    """Return whether the same text starts every container that a command names."""
-    started: set[str] = set()
-    for command in call.commands:
-        if command.name == call.name:
-            started |= {following.text for word, following in pairwise(command.argv) if word.text == "--name"}
-        started |= {word.text.removeprefix("--name=") for word in command.argv if word.text[:7] == "--name="}
-    return bool(call.args.operands) and all(word.text in started for word in call.args.operands)
-
-
 def classify_stop(call: Invocation) -> Iterator[Effect]:
     """Classify a stop: one container is ordinary, and so are those of a name; whichever there are is not."""
     many = call.args.has_flag("-a --all") or any(not word.is_known for word in call.args.operands)
-    what = "container.stop.all" if many and not _are_picked(call) else "container.stop"
+    what = "container.stop.all" if many and not are_picked(call) else "container.stop"
     yield call.make_effect(what, _list_targets(call))
-
-
-def _are_picked(call: Invocation) -> bool:
-    """Return whether the containers come from a listing of those with a certain name, label or image."""
-    listings = [c for c in call.commands if c.name == call.name and any(w.text in ("ps", "ls") for w in c.argv[1:3])]
-    return bool(listings) and all(
-        any(word.text.startswith(("--filter", "-f", "name=", "label=", "ancestor=")) for word in command.argv)
-        for command in listings
-    )
 
 
 def classify_down(call: Invocation) -> Iterator[Effect]:
@@ -109,5 +92,8 @@ def classify_down(call: Invocation) -> Iterator[Effect]:
         return
     options = ("-f", "--file", "-p", "--project-name")
     names = [following.text for word, following in pairwise(call.command.argv) if word.text in options]
-    is_for_tests = bool(names) and all(map(_FOR_TESTS.search, names))
+    is_for_tests = bool(names) and all(map(FOR_TESTS.search, names))
+    if not is_for_tests and names_other_engine(call.command, [word.text for word in call.command.argv]):
+        yield call.make_effect("container.volume.remove", note="on another machine")
+        return
     yield call.make_effect("container.stop" if is_for_tests else "container.down.volumes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from verdikt.effects.find_expression import has_filter, list_depths, list_matches, list_names, list_roots, strip_actions
+from verdikt.effects.find_expression import list_depths, list_matches, list_names, list_roots, may_spare, strip_actions
 from verdikt.effects.host import is_remote_path, to_host_target
 from verdikt.effects.own_programs import is_own_program, is_program_directory
 from verdikt.effects.target import is_secret, is_sink
@@ -196,7 +196,9 @@ def classify_find(call: Invocation) -> Iterator[Effect]:
         if "-empty" in texts[: texts.index("-delete")]:
             yield from call.make_effects("fs.write", list_matches(chosen), note="deletes only what is empty")
         else:
-            yield from call.make_effects("fs.delete.tree", list_matches(chosen), possible=has_filter(chosen))
+            yield from call.make_effects(
+                "fs.delete.tree", list_matches(chosen), possible=may_spare(chosen, call.resolve_path)
+            )
     for index, text in enumerate(texts[:-1]):
         if text in _FILE_ACTIONS:
             yield from call.make_effects("fs.overwrite", [command.argv[index + 1]])
