@@ -152,6 +152,7 @@ class CommandRelations:
     def _relate_commands(self, text: str, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Apply everything that one command changes about the effects of another."""
         names = {effect.what for effects in effects_by_command for effect in effects if _concerns_others(effect.what)}
+        programs = {command.name for command in commands}
         if "cred.read" in names:
             drop_login_reads(commands, effects_by_command)
         if names and any(name.startswith(OUTGOING_PREFIXES) for name in names):
@@ -159,16 +160,20 @@ class CommandRelations:
             for command, effects in zip(commands, effects_by_command, strict=True):
                 if _has_prefix(effects, OUTGOING_PREFIXES):
                     effects.extend(derive_key_variable_sends(command, effects))
-        if _may_handle_secret_files(commands):
+        # A loop matters only where a secret is read that may feed it.
+        feeds_loop = "cred.read" in names and any(command.repeated for command in commands)
+        if feeds_loop or not SECRET_FILE_PROGRAMS.isdisjoint(programs):
             trace_secret_files(commands, effects_by_command, self._resolver)
         if "cred.read" in names:
             drop_loaded_reads(commands, effects_by_command, self._resolver)
             add_shown_keys(commands, effects_by_command, self._resolver.facts)
         if "fs.overwrite" in names:
             self._follow_overwrites(commands, effects_by_command)
-        if _may_discard_changes(commands):
+        if not TREE_CHANGERS.isdisjoint(programs) and any(map(may_print_commit, commands)):
             mark_discarded_changes(commands, effects_by_command)
         self._follow_places(names, commands, effects_by_command)
+        if not names:
+            return
         if "proc.spawn" in names:
             mark_endless_spawns(text, commands, effects_by_command)
         if not names.isdisjoint(DELETE_EFFECTS) and _names_absent_path(effects_by_command):
@@ -228,21 +233,6 @@ def _names_absent_path(effects_by_command: Iterable[Iterable[Effect]]) -> bool:
             for target in effect.targets:
                 if target.state == "absent":
                     return True
-    return False
-
-
-def _may_handle_secret_files(commands: Sequence[Command]) -> bool:
-    for command in commands:
-        if command.repeated or command.name in SECRET_FILE_PROGRAMS:
-            return True
-    return False
-
-
-def _may_discard_changes(commands: Sequence[Command]) -> bool:
-    # A plain line of two commands comes here, and neither is git: no call for each.
-    for command in commands:
-        if command.name in TREE_CHANGERS and may_print_commit(command):
-            return True
     return False
 
 

@@ -308,7 +308,7 @@ class ScriptClassifier:
         program = find_program(call.name)
         if program is not None:
             effects = evaluate_program(program, call) or _classify_own_program(call)
-            if not effects and _is_rehearsal(command) and loads_project(call.name):
+            if not effects and loads_project(call.name) and _is_rehearsal(command):
                 effects = [call.make_effect("code.build", note="loads the project to show what it would do")]
             if "/" in command.argv[0].text and not any(effect.what.startswith(_RUN_PREFIXES) for effect in effects):
                 effects = [*effects, *_classify_namesake(call)]
