@@ -68,21 +68,29 @@ class CommandRelations:
         self._temporary_paths: set[str] = set()
         self._secret_copies: set[str] = set()
 
-    def complete_single(self, commands: Sequence[Command], effects: list[Effect]) -> None:
-        """Complete the effects of a text of one plain command, of which little has to be asked."""
+    def complete_single(self, name: str, commands: Sequence[Command], effects: list[Effect]) -> None:
+        """Complete the effects of a text of one plain command, of which little has to be asked; `name` is its program.
+        """
         facts = self._resolver.facts
         if derived := derive_zone_effects(effects, facts, self._secret_copies):
             effects.extend(derived)
             effects.extend(derive_spliced_reads(derived, commands[0], self._resolver.project_root))
-        if facts.moved_work or handles_secret_files(commands[0]) or _has_prefix(effects, _RELATED_PREFIXES):
+        handles_secrets = name in SECRET_FILE_PROGRAMS and handles_secret_files(name, commands[0])
+        if handles_secrets or _has_prefix(effects, _RELATED_PREFIXES) or facts.moved_work:
             self._relate_single(commands, effects)
         if derived:
             add_shown_keys(commands, [effects], facts)
 
-    def complete_all(self, text: str, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
-        """Complete the effects of every command of a text."""
+    def complete_all(
+        self,
+        text: str,
+        programs: Sequence[str],
+        commands: Sequence[Command],
+        effects_by_command: list[list[Effect]],
+    ) -> None:
+        """Complete the effects of every command of a text; `programs` are the names of theirs."""
         self._add_zone_effects(commands, effects_by_command)
-        self._relate_commands(text, commands, effects_by_command)
+        self._relate_commands(text, programs, commands, effects_by_command)
 
     def _relate_single(self, commands: Sequence[Command], effects: list[Effect]) -> None:
         """Apply to the effects of the only command what the session remembers, and what they say about each other."""
@@ -149,10 +157,15 @@ class CommandRelations:
                 follow_links(effects, links, self._resolver)
             links |= find_links(command, effects, self._resolver)
 
-    def _relate_commands(self, text: str, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
+    def _relate_commands(
+        self,
+        text: str,
+        programs: Sequence[str],
+        commands: Sequence[Command],
+        effects_by_command: list[list[Effect]],
+    ) -> None:
         """Apply everything that one command changes about the effects of another."""
         names = {effect.what for effects in effects_by_command for effect in effects if _concerns_others(effect.what)}
-        programs = {command.name for command in commands}
         if "cred.read" in names:
             drop_login_reads(commands, effects_by_command)
         if names and any(name.startswith(OUTGOING_PREFIXES) for name in names):

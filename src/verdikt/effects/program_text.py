@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from verdikt.model.effect import Effect
     from verdikt.shell.command import Command
 
-RUNNING_EFFECTS = frozenset(("code.run", "code.build", "unknown.program"))
+_RUNNING_EFFECTS = frozenset(("code.run", "code.build", "unknown.program"))
 """Effects of programs that may run text which they are given."""
-TEXT_RUNNERS = find_role("vim_editor")
+_TEXT_RUNNERS = find_role("vim_editor")
 """Programs that run text which they are given, and edit otherwise."""
 _CALL_WITH_TEXT = compile_lazily(r"""[A-Za-z_.!?:%]\s*\(?\s*\[?["'][^"']|\(\s*[A-Za-z][\w.:-]*\s+["']""")
 """A call with a string, as most languages write one."""
@@ -40,6 +40,14 @@ _MESSAGE_OPTION = compile_lazily(
 _ALARMING = ("code.remote", "net.send", "net.shell", "cred.send", "persist.", "guard.")
 _WELL_READ = ("sh", "bash", "sql", "powershell", "cmd", "gdb", "python", "node")
 """Languages whose readers know more of a text than its words tell: `m.delete("/etc/x")` of a map."""
+
+
+def may_run_text(name: str, effects: Sequence[Effect]) -> bool:
+    """Return whether a program with these effects may run text which it is given."""
+    for effect in effects:
+        if effect.what in _RUNNING_EFFECTS:
+            return True
+    return name in _TEXT_RUNNERS
 
 
 def may_hold_program_text(command: Command) -> bool:

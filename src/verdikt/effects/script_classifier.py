@@ -31,11 +31,10 @@ from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.program_text import (
-    RUNNING_EFFECTS,
-    TEXT_RUNNERS,
     classify_by_words,
     classify_program_texts,
     may_hold_program_text,
+    may_run_text,
 )
 from verdikt.effects.redirect import classify_redirect
 from verdikt.effects.run_files import IMPORTS_VERDIKT, LOADING_EFFECTS, RunFiles
@@ -146,7 +145,7 @@ class ScriptClassifier:
         copies = facts.recall(COPIED_PROGRAMS_KEY)
         aliases = list_program_aliases(copies, start) if copies else None
         script = analyse(text, home=facts.home, cwd=start, read=self._files.load_text, aliases=aliases)
-        commands = script.commands
+        _, commands, codes, problems = script
         if where or (cwd is not None and not cwd.is_known):
             commands = _place_commands(commands, cwd, where)
         # Effects that belong to no command of the shell text.
@@ -155,22 +154,25 @@ class ScriptClassifier:
         may_be_powershell = text[:1] not in _UNIX_FIRST_CHARACTERS or text[:2] in _POWERSHELL_BEGINNINGS
         if self._depth == 1 and may_be_powershell and is_powershell(text):
             loose_effects = self._classify_powershell(text)
-        is_single = len(commands) == 1 and not (script.codes or script.problems or commands[0].conditional)
+        is_single = len(commands) == 1 and not (codes or problems or commands[0].conditional)
         if is_single and not loose_effects and self.steps is None:
             effects = self._classify_command(0, commands[0], commands)
-            effects += self._classify_texts(commands[0], commands, effects)
-            self._relations.complete_single(commands, effects)
+            name = commands[0].name
+            if may_run_text(name, effects):
+                effects += self._classify_texts(commands[0], commands, effects)
+            self._relations.complete_single(name, commands, effects)
             return effects
         effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
-        readers = {code.command for code in script.codes} if script.codes else ()
-        for index, command in enumerate(commands):
-            if index not in readers and (texts := self._classify_texts(command, commands, effects_by_command[index])):
-                effects_by_command[index] += texts
-        if script.codes:
+        names = [command.name for command in commands]
+        readers = {code.command for code in codes} if codes else ()
+        for index, effects in enumerate(effects_by_command):
+            if may_run_text(names[index], effects) and index not in readers:
+                effects += self._classify_texts(commands[index], commands, effects)
+        if codes:
             self._add_code_effects(script, commands, effects_by_command, loose_effects)
         if "PATH=" in text:
             self._add_stand_ins(commands, effects_by_command)
-        self._relations.complete_all(text, commands, effects_by_command)
+        self._relations.complete_all(text, names, commands, effects_by_command)
         if loose_effects:
             loose_effects += derive_zone_effects(loose_effects, facts)
         if self._files.texts and self._depth == 1:
@@ -179,10 +181,10 @@ class ScriptClassifier:
         if self.steps is not None:
             pairs = zip(commands, effects_by_command, strict=True)
             self.steps += [Step(self._depth + c.depth, c, tuple(effects)) for c, effects in pairs]
-        if len(effects_by_command) == 1 and not loose_effects and not script.problems:
+        if len(effects_by_command) == 1 and not loose_effects and not problems:
             return effects_by_command[0]
         own_effects = [effect for effects in effects_by_command for effect in effects]
-        return [*own_effects, *loose_effects, *map(_make_unknown_effect, script.problems)]
+        return [*own_effects, *loose_effects, *map(_make_unknown_effect, problems)]
 
     def _add_stand_ins(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Add what scripts do that answer to the names of programs: `export PATH=$PWD/bin:$PATH; git status`."""
@@ -214,10 +216,7 @@ class ScriptClassifier:
 
     def _classify_texts(self, command: Command, commands: Sequence[Command], effects: list[Effect]) -> list[Effect]:
         """Return what the program text does that a command is given and that nothing else has read."""
-        runs = command.name in TEXT_RUNNERS
-        for effect in effects:
-            runs = runs or effect.what in RUNNING_EFFECTS
-        if not runs or self._depth >= MAX_DEPTH or not may_hold_program_text(command):
+        if self._depth >= MAX_DEPTH or not may_hold_program_text(command):
             return []
         return classify_program_texts(Invocation(command, self._resolver, commands, self._classify_inner), effects)
 
@@ -341,8 +340,13 @@ class ScriptClassifier:
             effects = effects + classify_offline_order(call)
         if command.redirects and call.name in _INTERPRETERS:
             effects = effects + classify_input_program(call)
-        may_be_live = command.assignments or "prod" in text or "live" in text or "env-file" in text
-        if effects and (may_be_live or effects[-1].what == "db.schema"):
+        if effects and (
+            "prod" in text
+            or "live" in text
+            or "env-file" in text
+            or command.assignments
+            or effects[-1].what == "db.schema"
+        ):
             effects = effects + classify_live_change(call, effects)
         if "=" in text and _names_runner(text):
             lines = list_set_programs(command.argv[1:])

@@ -215,11 +215,8 @@ _SETTINGS_FILES = (".env", ".env.local", ".env.production")
 _TRACED_VERBS = _STAGING_VERBS | _UNSTAGING_VERBS
 
 
-def handles_secret_files(command: Command) -> bool:
-    """Return whether a command by itself may load, attach, stage or send secret files."""
-    name = command.name
-    if name not in SECRET_FILE_PROGRAMS:
-        return False
+def handles_secret_files(name: str, command: Command) -> bool:
+    """Return whether a command of one of `SECRET_FILE_PROGRAMS` may load, attach, stage or send secret files."""
     verbs = _STAGING_VERBS if name in _STAGERS else _STARTING_VERBS if name in _CONTAINER_ENGINES else None
     return verbs is None or not verbs.isdisjoint([word.text for word in command.argv])
 
