@@ -69,7 +69,6 @@ MAX_DEPTH = 6
 """How far texts inside texts are followed; beyond that, unknown."""
 
 _INTERPRETERS = SHELLS | find_role("code_runner")
-_CODE_READERS = _INTERPRETERS | frozenset(CODE_FILE_OPTIONS)
 _EXPORTERS = find_role("variable_exporter")
 """Builtins that set variables for the programs which follow."""
 _AWK_PROGRAMS = find_role("awk_filter")
@@ -243,9 +242,9 @@ class ScriptClassifier:
             modifier_effects += self._classify_modifiers(call, index)
             if not name:
                 return modifier_effects
-        if name in _CODE_READERS:
-            if name in _INTERPRETERS:
-                modifier_effects += classify_substitution(call, index)
+        if name in _INTERPRETERS:
+            modifier_effects += classify_substitution(call, index)
+        if name in CODE_FILE_OPTIONS:
             modifier_effects += classify_code_file(call, index, self._files.downloaded)
         if name in TEXT_READERS and len(commands) > 1 and may_read_output(command):
             modifier_effects += classify_fetched_text(call, index)

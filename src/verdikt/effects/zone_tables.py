@@ -233,7 +233,9 @@ SPECIAL_PREFIXES = group_prefixes(
     "id_ client_secret service gcp-key secrets auth.json gen_ terraform.tfstate".split(), width=1
 )
 SPECIAL_DIRECTORIES = group_prefixes(
-    "/etc /lib /usr/lib /usr/local/lib /var /run /proc /Library ~/Library ~/_".split(), width=2
+    "/etc /lib /usr/lib /usr/local/lib /var/spool /var/run /var/lib /var/db /var/root /run /proc /Library ~/Library "
+    "~/_".split(),
+    width=2,
 )
 
 # Names of one file, or of something made to try something out.
