@@ -69,8 +69,7 @@ class CommandRelations:
         self._secret_copies: set[str] = set()
 
     def complete_single(self, name: str, commands: Sequence[Command], effects: list[Effect]) -> None:
-        """Complete the effects of a text of one plain command, of which little has to be asked; `name` is its program.
-        """
+        """Complete the effects of a text of one plain command, of which little has to be asked; `name` is its program."""
         facts = self._resolver.facts
         if derived := derive_zone_effects(effects, facts, self._secret_copies):
             effects.extend(derived)
