@@ -189,7 +189,6 @@ class Arguments:
         self.command_end = 0
         self._flag_names: Set[str] | None = None
         values, simple = table.values, table.simple
-        may_end_early = table.posix or table.stops
         pending_flag = ""
         for position, word in enumerate(argv):
             text, _, _ = word
@@ -198,12 +197,11 @@ class Arguments:
                 pending_flag = ""
             elif text[:1] != "-" or text == "-":
                 operands.append(word)
-                if may_end_early:
-                    is_command = text in table.stops and len(operands) == 1
-                    if is_command or table.posix:
-                        self.command_end = position + 1 if is_command else 0
-                        operands.extend(argv[position + 1 :])
-                        break
+                is_command = text in table.stops and len(operands) == 1
+                if is_command or table.posix:
+                    self.command_end = position + 1 if is_command else 0
+                    operands.extend(argv[position + 1 :])
+                    break
             elif text in values or (text in table.before and not operands):
                 pending_flag = text
             elif forced and id(word) in forced:
@@ -222,8 +220,8 @@ class Arguments:
                     self._note_doubt(word)
         if pending_flag:
             flags.append((pending_flag, None))
-        if table.short_help and flags and flags[-1] == ("-h", None) and argv[-1].text == "-h":
-            self.asks_help = True
+        is_short_help = table.short_help and flags and flags[-1] == ("-h", None) and argv[-1].text == "-h"
+        self.asks_help = self.asks_help or bool(is_short_help)
 
     def _add_flags(self, word: Word) -> str:
         """Add the flags of one word; return the one whose value is the next word, or an empty string."""

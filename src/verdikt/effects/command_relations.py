@@ -69,7 +69,7 @@ class CommandRelations:
         self._secret_copies: set[str] = set()
 
     def complete_single(self, name: str, commands: Sequence[Command], effects: list[Effect]) -> None:
-        """Complete the effects of a text of one plain command, of which little has to be asked; `name` is its program."""
+        """Complete the effects of a text of one plain command, of the program `name`: little has to be asked of it."""
         facts = self._resolver.facts
         if derived := derive_zone_effects(effects, facts, self._secret_copies):
             effects.extend(derived)
@@ -184,15 +184,24 @@ class CommandRelations:
         if not TREE_CHANGERS.isdisjoint(programs) and any(map(may_print_commit, commands)):
             mark_discarded_changes(commands, effects_by_command)
         self._follow_places(names, commands, effects_by_command)
-        if not names:
-            return
+        if names:
+            self._settle_own_changes(text, names, commands, effects_by_command)
+
+    def _settle_own_changes(
+        self,
+        text: str,
+        names: Collection[str],
+        commands: Sequence[Command],
+        effects_by_command: list[list[Effect]],
+    ) -> None:
+        """Let what the text itself made, or asked for before, count for what it does to it later."""
         if "proc.spawn" in names:
             mark_endless_spawns(text, commands, effects_by_command)
-        if not names.isdisjoint(DELETE_EFFECTS) and _names_absent_path(effects_by_command):
+        if not DELETE_EFFECTS.isdisjoint(names) and _names_absent_path(effects_by_command):
             mark_own_deletes(commands, effects_by_command, self._resolver)
-        if not names.isdisjoint(REF_DELETE_EFFECTS):
+        if not REF_DELETE_EFFECTS.isdisjoint(names):
             downgrade_own_ref_deletes(commands, effects_by_command)
-        if not names.isdisjoint(REPLACE_EFFECTS):
+        if not REPLACE_EFFECTS.isdisjoint(names):
             downgrade_conditional_writes(text, commands, effects_by_command, self._resolver)
 
     def _follow_places(

@@ -164,9 +164,9 @@ class ScriptClassifier:
         effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
         names = [command.name for command in commands]
         readers = {code.command for code in codes} if codes else ()
-        for index, effects in enumerate(effects_by_command):
-            if may_run_text(names[index], effects) and index not in readers:
-                effects += self._classify_texts(commands[index], commands, effects)
+        for index, command in enumerate(commands):
+            if may_run_text(names[index], effects_by_command[index]) and index not in readers:
+                effects_by_command[index] += self._classify_texts(command, commands, effects_by_command[index])
         if codes:
             self._add_code_effects(script, commands, effects_by_command, loose_effects)
         if "PATH=" in text:
@@ -305,9 +305,7 @@ class ScriptClassifier:
         effects: list[Effect] = []
         program = find_program(call.name)
         if program is not None:
-            effects = evaluate_program(program, call) or _classify_own_program(call)
-            if not effects and loads_project(call.name) and _is_rehearsal(command):
-                effects = [call.make_effect("code.build", note="loads the project to show what it would do")]
+            effects = evaluate_program(program, call) or _classify_idle_program(call)
             if "/" in command.argv[0].text and not any(effect.what.startswith(_RUN_PREFIXES) for effect in effects):
                 effects = [*effects, *_classify_namesake(call)]
         elif command.argv[0].glob:
@@ -451,10 +449,15 @@ def _is_rehearsal(command: Command) -> bool:
     return any(_REHEARSAL_WORD.fullmatch(word.text) for word in command.argv[1:])
 
 
-def _classify_own_program(call: Invocation) -> list[Effect]:
-    """Return the effect of a program of the project that has the name of one of the machine, such as `./wipe`."""
+def _classify_idle_program(call: Invocation) -> list[Effect]:
+    """Return the effect of a program that does nothing by its record: the project's own `./wipe`, a rehearsal."""
     program = call.command.argv[0]
-    return list(call.make_effects("code.run", [program])) if program.text[:1] in (".", "~") else []
+    # A file of the project, or of a home, that has the name of a program of the machine.
+    if program.text[:1] in (".", "~") and (effects := call.make_effects("code.run", [program])):
+        return effects
+    if loads_project(call.name) and _is_rehearsal(call.command):
+        return [call.make_effect("code.build", note="loads the project to show what it would do")]
+    return []
 
 
 def _classify_written_shell(resolver: TargetResolver, text: str, command: Command) -> list[Effect]:
