@@ -117,8 +117,9 @@ class CommandRelations:
                 derived = [effect for effect in derived if not self._is_own_temporary(effect)]
                 effects.extend(derived)
                 effects.extend(derive_spliced_reads(derived, commands[index], self._resolver.project_root))
-            if len(effects_by_command) > 1:
-                self._temporary_paths.update(_list_temporary_writes(effects))
+            for effect in effects if len(effects_by_command) > 1 else ():
+                if effect.what in WRITE_EFFECTS:
+                    self._temporary_paths.update(_list_temporary_paths(effect))
             if has_secret or _has_prefix(effects, SECRET_SOURCES):
                 has_secret = True
                 secret_variables.update(find_secret_variables(index, commands, effects_by_command))
@@ -237,15 +238,9 @@ def _has_prefix(effects: Iterable[Effect], prefixes: tuple[str, ...]) -> bool:
     return False
 
 
-def _list_temporary_writes(effects: Iterable[Effect]) -> list[str]:
-    """Return the temporary files that a command writes."""
-    return [
-        target.path
-        for effect in effects
-        if effect.what in WRITE_EFFECTS
-        for target in effect.targets
-        if target.path.startswith(("/tmp/", "/var/tmp/"))
-    ]
+def _list_temporary_paths(effect: Effect) -> list[str]:
+    """Return the temporary files among the targets of an effect."""
+    return [target.path for target in effect.targets if target.path.startswith(("/tmp/", "/var/tmp/"))]
 
 
 def _names_absent_path(effects_by_command: Iterable[Iterable[Effect]]) -> bool:

@@ -464,10 +464,13 @@ def is_ordinary(path: str) -> bool:
 def is_build_output(path: str) -> bool:
     """Return whether a build can make this again (`path` relative to the project)."""
     parts = path.split("/")
+    name = parts[-1]
+    _, dot, suffix = name.rpartition(".")
     return (
         not zone_tables.BUILD_NAMES.isdisjoint(parts)
-        or zone_tables.BUILD_NAME_PATTERN.search(parts[-1]) is not None
-        or parts[-1].endswith(".egg-info")
+        or (dot != "" and suffix in zone_tables.BUILD_SUFFIXES)
+        or zone_tables.BUILD_NAME_PATTERN.match(name) is not None
+        or (name[-1:] == "~" and name != "~")
     )
 
 

@@ -188,10 +188,12 @@ BUILD_NAMES = _words(
 )
 """Names of files and directories that a build or an install makes and can make again."""
 
+BUILD_SUFFIXES = _words(
+    "pyc pyo o obj a pdb class log tmp swp swo bak orig rej egg-info tsbuildinfo gcda gcno lcov prof coverage map "
+    "cache pid lock~"
+)
 BUILD_NAME_PATTERN = compile_lazily(
-    r"(?:\.(?:pyc|pyo|o|obj|a|pdb|class|log|tmp|swp|swo|bak|orig|rej|egg-info|tsbuildinfo|gcda|gcno|lcov|prof"
-    r"|coverage|map|cache|pid|lock~)|(?<=.)~)$"
-    r"|^(?:cmake-build-|bazel-|\.coverage\.|npm-debug|yarn-error|core\.\d)|^\.[\w.]+[-_.]?cache$"
+    r"^(?:(?:cmake-build-|bazel-|\.coverage\.|npm-debug|yarn-error|core\.\d)|\.[\w.]+[-_.]?cache$)"
 )
 
 CACHE_DIRECTORY = compile_lazily(
