@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from verdikt.model.effect import Effect
     from verdikt.shell.command import Command
 
-_RUNNING_EFFECTS = frozenset(("code.run", "code.build", "unknown.program"))
+RUNNING_EFFECTS = frozenset(("code.run", "code.build", "unknown.program"))
 """Effects of programs that may run text which they are given."""
-_TEXT_RUNNERS = find_role("vim_editor")
+TEXT_RUNNERS = find_role("vim_editor")
 """Programs that run text which they are given, and edit otherwise."""
 _CALL_WITH_TEXT = compile_lazily(r"""[A-Za-z_.!?:%]\s*\(?\s*\[?["'][^"']|\(\s*[A-Za-z][\w.:-]*\s+["']""")
 """A call with a string, as most languages write one."""
@@ -40,14 +40,6 @@ _MESSAGE_OPTION = compile_lazily(
 _ALARMING = ("code.remote", "net.send", "net.shell", "cred.send", "persist.", "guard.")
 _WELL_READ = ("sh", "bash", "sql", "powershell", "cmd", "gdb", "python", "node")
 """Languages whose readers know more of a text than its words tell: `m.delete("/etc/x")` of a map."""
-
-
-def may_run_text(name: str, effects: Sequence[Effect]) -> bool:
-    """Return whether a program with these effects may run text which it is given."""
-    for effect in effects:
-        if effect.what in _RUNNING_EFFECTS:
-            return True
-    return name in _TEXT_RUNNERS
 
 
 def may_hold_program_text(command: Command) -> bool:
@@ -88,7 +80,10 @@ def classify_by_words(language: str, text: str, call: Invocation, effects: Seque
 
 
 def _is_program_text(text: str) -> bool:
-    return bool(_CALL_WITH_TEXT.search(text) or _STATEMENT.search(text))
+    # Most words have none of the signs that the patterns ask for.
+    if ('"' in text or "'" in text) and _CALL_WITH_TEXT.search(text):
+        return True
+    return (")" in text or "%" in text) and _STATEMENT.search(text) is not None
 
 
 def _is_alarming(effect: Effect) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from verdikt.effects.armed_loads import add_armed_effects, find_inline_imports
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.powershell_start import is_powershell
-from verdikt.effects.code_loaders import loads_project
+from verdikt.effects.code_loaders import PROJECT_LOADERS
 from verdikt.effects.command_input import (
     CODE_FILE_OPTIONS,
     TEXT_READERS,
@@ -32,9 +32,10 @@ from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.program_text import (
     classify_by_words,
+    RUNNING_EFFECTS,
+    TEXT_RUNNERS,
     classify_program_texts,
     may_hold_program_text,
-    may_run_text,
 )
 from verdikt.effects.redirect import classify_redirect
 from verdikt.effects.run_files import IMPORTS_VERDIKT, LOADING_EFFECTS, RunFiles
@@ -157,7 +158,7 @@ class ScriptClassifier:
         if is_single and not loose_effects and self.steps is None:
             effects = self._classify_command(0, commands[0], commands)
             name = commands[0].name
-            if may_run_text(name, effects):
+            if _may_run_text(name, effects):
                 effects += self._classify_texts(commands[0], commands, effects)
             self._relations.complete_single(name, commands, effects)
             return effects
@@ -165,7 +166,7 @@ class ScriptClassifier:
         names = [command.name for command in commands]
         readers = {code.command for code in codes} if codes else ()
         for index, command in enumerate(commands):
-            if may_run_text(names[index], effects_by_command[index]) and index not in readers:
+            if _may_run_text(names[index], effects_by_command[index]) and index not in readers:
                 effects_by_command[index] += self._classify_texts(command, commands, effects_by_command[index])
         if codes:
             self._add_code_effects(script, commands, effects_by_command, loose_effects)
@@ -418,6 +419,14 @@ def _classify_namesake(call: Invocation) -> Sequence[Effect]:
 # ruff: noqa: SIM110
 
 
+def _may_run_text(name: str, effects: Sequence[Effect]) -> bool:
+    """Return whether a program with these effects may run text which it is given."""
+    for effect in effects:
+        if effect.what in RUNNING_EFFECTS:
+            return True
+    return name in TEXT_RUNNERS
+
+
 def _has_output_option(argv: Sequence[Word]) -> bool:
     for word in argv:
         if word.text.startswith(_OUTPUT_OPTIONS):
@@ -455,7 +464,7 @@ def _classify_idle_program(call: Invocation) -> list[Effect]:
     # A file of the project, or of a home, that has the name of a program of the machine.
     if program.text[:1] in (".", "~") and (effects := call.make_effects("code.run", [program])):
         return effects
-    if loads_project(call.name) and _is_rehearsal(call.command):
+    if call.name in PROJECT_LOADERS and _is_rehearsal(call.command):
         return [call.make_effect("code.build", note="loads the project to show what it would do")]
     return []
 

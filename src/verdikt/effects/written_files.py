@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from posixpath import join
 from typing import TYPE_CHECKING
 
@@ -44,21 +45,19 @@ _QUOTING = str.maketrans("", "", "\"'{}")
 _REMOTE_FILE = compile_lazily(r"^(?:[a-z]+://|[\w.@-]+:)")
 
 
+@dataclass(slots=True)
 class WrittenFiles:
     """What is in the files that were written so far, as far as the text shows it, or where it came from."""
 
-    __slots__ = ("decoded", "downloaded", "downloaded_names", "downloaded_trees", "resolver", "texts")
-
-    def __init__(self, resolver: TargetResolver) -> None:
-        self.resolver = resolver
-        self.texts: dict[str, str] = {}
-        """Path → content."""
-        self.downloaded: set[str] = set()
-        self.downloaded_names: set[str] = set()
-        """Downloads into a file that only a variable names, by its spelling: `curl -o "$T"`."""
-        self.downloaded_trees: set[str] = set()
-        """Directories that a whole tree of another machine was copied to, each with a slash at the end."""
-        self.decoded: set[str] = set()
+    resolver: TargetResolver
+    texts: dict[str, str] = field(default_factory=dict)
+    """Path → content."""
+    downloaded: set[str] = field(default_factory=set)
+    downloaded_names: set[str] = field(default_factory=set)
+    """Downloads into a file that only a variable names, by its spelling: `curl -o "$T"`."""
+    downloaded_trees: set[str] = field(default_factory=set)
+    """Directories that a whole tree of another machine was copied to, each with a slash at the end."""
+    decoded: set[str] = field(default_factory=set)
 
     def load_text(self, path: str) -> str | None:
         """Return the text of a file that is run: what this action wrote there, else what is on the disk."""
