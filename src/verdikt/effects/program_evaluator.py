@@ -57,8 +57,9 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
         effects = _evaluate_reading(program, argv, call)
     if call.args.doubtful and program.positional:
         effects = _add_stricter_readings(program, argv, effects, call)
-    if any(effect.what.startswith(STORE_LOSSES) for effect in effects):
-        effects = settle_record_losses(call, effects, has_handler=program.classify is not None)
+    for effect in effects:  # no generator: nearly every command comes through here
+        if effect.what.startswith(STORE_LOSSES):
+            return settle_record_losses(call, effects, has_handler=program.classify is not None)
     return effects
 
 

@@ -441,7 +441,8 @@ def _drop_read_encoding(effects: list[Effect], decoded_effects: Sequence[Effect]
 
 def _is_rehearsal(command: Command) -> bool:
     """Return whether a word orders a rehearsal, which still loads the project: `pip install --dry-run -e .`."""
-    return any(_REHEARSAL_WORD.fullmatch(word.text) for word in command.argv[1:])
+    words = [word.text for word in command.argv[1:] if word.text[:1] in ("-", "r")]
+    return any(map(_REHEARSAL_WORD.fullmatch, words)) if words else False
 
 
 def _classify_own_program(call: Invocation) -> list[Effect]:
