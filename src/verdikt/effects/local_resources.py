@@ -121,11 +121,7 @@ class _LocalResources:
         elif what == "container.volume.remove" or what in _LOSSES:
             return self._settle_volumes(effect)
         elif what == "git.write" and _ADD_WORKTREE.match(effect.by):
-            for target in effect.targets:
-                self._add("worktrees", target.path)
-                if target.path and self._facts.path(target.path, git=False).kind == "absent":
-                    self._add("work places", target.path)
-            self._add("branches", *_NEW_BRANCH.findall(effect.by))
+            self._add_worktree(effect)
             return effect
         elif self._removes_own_worktree(effect):
             return _replace_what(effect, "git.write")
@@ -137,6 +133,14 @@ class _LocalResources:
             written = {target.path for target in effect.targets} | {target.text for target in effect.targets}
             self.names["kubeconfigs"] = [path for path in self.names["kubeconfigs"] if path not in written]
         return self._settle_writes(effect) if what in _OWN_WRITES else effect
+
+    def _add_worktree(self, effect: Effect) -> None:
+        """Remember a new worktree, the branch that is made with it, and its place where nothing was before."""
+        for target in effect.targets:
+            self._add("worktrees", target.path)
+            if target.path and self._facts.path(target.path, git=False).kind == "absent":
+                self._add("work places", target.path)
+        self._add("branches", *_NEW_BRANCH.findall(effect.by))
 
     def _settle_writes(self, effect: Effect) -> Effect:
         """Return a write into a worktree that the session made as one into the project, which it is a part of."""
