@@ -54,14 +54,19 @@ That of `done` is chosen language by language, by `--calibrate`.
 
 MARGINS_FILE = DATA / "margins.json"
 AIMS = {"en": (0.96, 0.95)}
-OTHER_AIM = (0.93, 0.88)
-"""Precision and recall of `done` that are aimed at; the margin is where the nearer of the two is met best."""
+OTHER_AIM = (0.93, 0.90)
+"""Precision and recall of `done` that are aimed at; the margin is where the nearer of the two is met best.
+
+In other languages than English 0.88 of recall is asked for, and a little more is aimed at: new writers cost recall
+rather than precision.
+"""
 
 RECENT_BATCHES = ("s", "t")
 """First letters of the batches in the voices of agents, labelled by the rules as they are now."""
 
 CALIBRATION_BATCHES = frozenset(
-    "s4 s5 s7 s8 t2 t4 t8 t11 t12 t13 t15 t16 t17 t18 t19 t20 t21 t22 t23 t24 t25 t26 t27 t28".split()
+    "s4 s5 s7 s8 t2 t4 t8 t11 t12 t13 t15 t16 t17 t18 t19 t20 t21 t22 t23 t24 t25 t26 t27 t28"
+    " t31 t32 t33 t34 t35".split()
 )
 """The batches on which margins are chosen: messages as they come, not those that pair a report with a look-alike."""
 

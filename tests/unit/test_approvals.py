@@ -17,6 +17,7 @@ from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.govern import Governance
 from verdikt.graph.pending_policy import PendingPolicy
+from verdikt.hosts.host_decision import HostDecision
 from verdikt.ledger.approval_outbox import list_announced
 from verdikt.ledger.approvals import MAX_WAITING, count_calls, describe_request, read_request_state, record_approval
 from verdikt.ledger.files import FileStore
@@ -54,6 +55,21 @@ def test_a_call_that_a_group_has_to_approve_waits_and_says_how(machine: AskingMa
     # Twice the same call is one question.
     assert len(machine.store.read_projection(APPROVALS.name, "s1")) == 1
     assert list_announced(machine.store.home) == {id: "s1"}
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        ("./deploy.sh prod", "those whom the policy names approve it in the browser"),
+        ("release-it --major", "those whom the policy names approve it in the browser"),
+        ("twine upload dist/*", "verdikt allow last"),
+    ],
+)
+def test_the_person_hears_what_would_let_the_call_through(machine: AskingMachine, command: str, hint: str) -> None:
+    """An exception at the terminal does not answer for a group or a key, so it is named only where it does."""
+    verdict = machine.decide(build_call(command)).verdict
+
+    assert hint in HostDecision.from_verdict(verdict).how_to_allow
 
 
 def test_the_question_and_its_answer_are_signed_entries(machine: AskingMachine) -> None:

@@ -42,7 +42,7 @@ _KNOWN_SCRIPT = compile_lazily("[а-яё]+|[\u3040-\u30ff\u3400-\u9fff]+|[\uac00
 """Words of the languages that alone have their script here: Russian without the letters of its neighbours, Japanese and
 Chinese, Korean. In Latin script the vocabulary tells the languages apart."""
 
-_CONTEXT_SHARE = 0.5
+_CONTEXT_SHARE = 0.3
 _CONTEXT_LIMIT = 2.0
 _CERTAIN_MARGIN = 0.7
 """What the mean of the other sentences counts in a claim of work: findings and reports seldom stand in one message.

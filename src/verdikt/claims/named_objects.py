@@ -9,14 +9,18 @@ from verdikt.model.lazy_regex import compile_lazily
 _EXTENSIONS = (
     "py|pyi|js|jsx|ts|tsx|mjs|cjs|go|rs|java|kt|kts|cc|cpp|hpp|cs|rb|php|swift|scala|sh|bash|zsh|sql|html|css|scss"
     "|less|vue|svelte|md|rst|txt|json|jsonc|yaml|yml|toml|ini|cfg|conf|xml|lock|proto|tf|gradle|ipynb|csv|env|lua|ex"
-    "|exs|dart|svg|png|log|c|h"
+    "|exs|dart|svg|png|log|c|h|mts|cts|mdx|pdf|jpe?g|gif|ico|webp|zip|tar|gz|tgz|xlsx?|docx?|tsv|sqlite3?|ps1|bat|bak|orig"
 )
+_SECOND_EXTENSIONS = "bak|orig|old|example|sample|template|dist|tmpl|j2|gz"
+"""What may stand behind the ending of another file: `settings.ini.bak`, `.env.example`."""
+
 _FILE = compile_lazily(
     rf"(?<![\w/.@-])(?:(?:~|\.{{1,2}})?/)?(?:[\w.@+-]+/)*"
     rf"(?:[\w@+-]+(?:\.[\w-]+)*\.(?:{_EXTENSIONS})|\.(?:\w+ignore|env|gitattributes|editorconfig)|Makefile|Dockerfile"
-    rf"|README|LICENSE|CHANGELOG)(?![\w/(-])(?!\.\w)"
+    rf"|README|LICENSE|CHANGELOG)(?:\.(?:{_SECOND_EXTENSIONS}))?(?![\w/(-])(?!\.\w)"
 )
 _SPAN = compile_lazily(r"`([^`\s]{1,200})`")
+_CODE = compile_lazily(r"`([^`\n]{1,300})`")
 _DIRECTORY = compile_lazily(
     r"(?:`([\w.@+/-]+?)/?`|(?<![\w`])([\w.@+-]+(?:/[\w.@+-]+)*)/?)\s+(?:directory|folder|dir)\b|`([\w.@+/-]+)/`"
     r"|\b(?:directory|folder|ordner|verzeichnis|dossier|répertoire|carpeta|directorio|pasta|diretório|папк[аиу]|каталог)"
@@ -108,13 +112,18 @@ def find_spans(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_SPAN.findall(text)))
 
 
+def find_code(text: str) -> tuple[str, ...]:
+    """Return what stands in backticks, commands with spaces included."""
+    return tuple(dict.fromkeys(_CODE.findall(text)))
+
+
 _OF = r"(?:/|of(?: the)?|von|sur|de|из)"
 _TEST_COUNT = compile_lazily(
     rf"\b(\d{{1,6}}) ?{_OF} ?(\d{{1,6}}) (?:\w+ )?(?:tests?|specs?|pruebas|testes|тест\w*)\b"
     r"(?=[^.;,]{0,30}\b(?:pass|green|succe|grün|vert|pasa|verde|прош|прох))"
     # `pytest 3/3`, `Tests: 3 von 3`.
     r"|(?:\b(?:\w*tests?|specs?|suite|pruebas|testes|тест\w*)|テスト|测试|테스트)"
-    rf"\W{{1,4}}(\d{{1,6}}) ?{_OF} ?(\d{{1,6}})\b"
+    rf"\W{{1,4}}(?:(?:(?:is|are|now|all) )*(?:pass\w*|green|ok)\W{{1,4}})?(\d{{1,6}}) ?{_OF} ?(\d{{1,6}})\b"
     r"|\b(?:all )?(?:of the )?(\d[\d,]{0,8})(?: of the)?(?: \w+)? (?:tests|test cases|specs)\b(?!\W+(?:fail|are"
     r" failing|still|were skipped|skipped))(?=[^.;]{0,30}\b(?:pass|green|succe))"
     r"|\b(\d[\d,]{0,8}) (?:tests? )?pass(?:ed|ing)?\b",

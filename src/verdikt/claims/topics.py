@@ -48,7 +48,7 @@ _NOUN_USE = compile_lazily(
 )
 """`an install section`, `the build script`: a thing that was written, not something that was done."""
 
-_TOPIC_STEMS = {name: name for name in ("install", "deploy", "release", "build", "push", "commit")}
+_TOPIC_STEMS = {name: name for name in ("install", "deploy", "release", "build", "push", "commit", "lint")}
 _HISTORY_WORDS = ("commit", "tag", "merge", "new_branch", "stash")
 _CODE = compile_lazily(r"`[^`\n]*`")
 
@@ -97,6 +97,9 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
     ):
         topics.append("file_operation")
     topics += [topic for topic, words in _ADDED_TOPICS if topic not in topics and words.search(claim.text)]
+    # `J'ai ajouté deux tests`, in whichever language.
+    if "tests" in topics and "change" not in topics and has_wording("added_test", claim.text):
+        topics.append("change")
     # `merged feature into main`: what is reported is what a command did, not a change of the agent's own.
     is_report = (
         COMMAND_TOPICS & set(topics) and has_wording("command_report", claim.text) and not reports_change(claim.text)
@@ -138,4 +141,7 @@ def _mask_names(text: str, names: tuple[str, ...]) -> str:
 def _is_named(topic: str, sentence: str, masked: str) -> bool:
     """Return whether a topic is about more than a name that contains its word (`build.js`, `an install section`)."""
     stem = _TOPIC_STEMS[topic]
+    # `the lint job passes` is about what the job did.
+    if topic == "lint" and has_wording("passing", sentence):
+        return True
     return stem not in sentence.lower() or stem in masked.lower() or (topic == "build" and "built" in masked.lower())

@@ -156,7 +156,10 @@ WORDINGS: dict[str, tuple[Words | str, ...]] = {
         "テスト[をも](?:\\d+ ?件)?(?:追加|書き|足し)|테스트[를도]? ?(?:\\d+개를? )?(?:추가|작성)"
         "|(?:添加|新增|补|加|写)了[^。\n，]{0,12}测试",
     ),
-    "test": (Words("test. tests. tested. spec. specs. suite. pytest. jest. vitest. unittest."),),
+    "test": (
+        Words("test. tests. tested. spec. specs. suite. pytest. jest. vitest. unittest. prueba teste тест"),
+        Words("テスト 测试 用例 테스트"),
+    ),
     "build": (Words("build built. compil"),),
     "lint": (Words("lint format type-check type_check typecheck mypy. ruff. eslint."),),
     "history_work": (Words("commit. push."),),

@@ -19,7 +19,7 @@ from verdikt.knowledge import find_record, list_programs
 from verdikt.knowledge.compiler import PROGRAMS, Record, RecordError, compile_files, iter_entries, read_files
 from verdikt.knowledge.completion_spec import read_carapace_spec, read_fig_spec, read_usage_spec
 from verdikt.knowledge.draft import Draft, DraftError, read_help, render_record
-from verdikt.knowledge.lint import lint_files, lint_records, lint_reports
+from verdikt.knowledge.lint import lint_files, lint_overlaps, lint_records, lint_reports
 from verdikt.model.yaml_node import suggest_name
 from verdikt.policy import load_policy
 from verdikt.report.counted_noun import format_count
@@ -55,6 +55,7 @@ def lint(place: Path) -> None:
         click.echo(str(error), err=True)
         sys.exit(EXIT_FAILURE)
     problems = [*lint_files(files), *lint_reports(files), *lint_records(records, EFFECT_CATALOG)]
+    problems += lint_overlaps(records, find_record)
     problems += [
         f"{record['family']}.toml: {name}: {mistake}"
         for name, record in records.items()

@@ -33,7 +33,7 @@ from verdikt.effects.dataflow import (
 )
 from verdikt.effects.endless_spawn import mark_endless_spawns
 from verdikt.effects.private_keys import add_shown_keys
-from verdikt.effects.rewritten_files import TREE_CHANGERS, downgrade_rewrites, mark_discarded_changes
+from verdikt.effects.rewritten_files import TREE_CHANGERS, downgrade_rewrites, mark_discarded_changes, may_print_commit
 from verdikt.effects.secret_sends import (
     SECRET_FILE_PROGRAMS,
     derive_key_variable_sends,
@@ -91,7 +91,7 @@ class CommandRelations:
         if commands[0].name in SECRET_FILE_PROGRAMS:
             trace_secret_files(commands, [effects], self._resolver)
         look_up_overwritten(effects, self._resolver)
-        if commands[0].name in TREE_CHANGERS:
+        if may_print_commit(commands[0]):
             mark_discarded_changes(commands, [effects])
         if moved := self._resolver.facts.moved_work:
             mark_lost_work(effects, moved)
@@ -239,8 +239,9 @@ def _may_handle_secret_files(commands: Sequence[Command]) -> bool:
 
 
 def _may_discard_changes(commands: Sequence[Command]) -> bool:
+    # A plain line of two commands comes here, and neither is git: no call for each.
     for command in commands:
-        if command.name in TREE_CHANGERS:
+        if command.name in TREE_CHANGERS and may_print_commit(command):
             return True
     return False
 

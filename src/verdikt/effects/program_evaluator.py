@@ -14,9 +14,9 @@ from verdikt.effects.code import classify_query
 from verdikt.effects.command_verbs import find_verb, has_destroy_verb
 from verdikt.effects.conditions import holds, select_targets
 from verdikt.effects.data_store import STORE_LOSSES, settle_record_losses
-from verdikt.effects.program_record import MAX_COMMAND_WORDS, EffectSpec, Program, find_program
+from verdikt.effects.program_record import EffectSpec, Program, find_program
 from verdikt.effects.target_shapes import TARGET_SHAPES
-from verdikt.knowledge import find_role
+from verdikt.knowledge import MAX_COMMAND_WORDS, find_role
 from verdikt.model.effect import PRECEDENCE, Target
 from verdikt.shell.command import UNKNOWN, Word
 
@@ -57,7 +57,8 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
         effects = _evaluate_reading(program, argv, call)
     if call.args.doubtful and program.positional:
         effects = _add_stricter_readings(program, argv, effects, call)
-    for effect in effects:  # no generator: nearly every command comes through here
+    # No generator: it would cost every command more than the rest of this function.
+    for effect in effects:
         if effect.what.startswith(STORE_LOSSES):
             return settle_record_losses(call, effects, has_handler=program.classify is not None)
     return effects
@@ -117,13 +118,15 @@ def _add_stricter_readings(
             other_commands += strictest
             strictest, strictness, names = other_effects, other_strictness, names | other_names
             best_state = call.args, call.subcommand, call.command
-        elif program.commands:
+        else:
             # Another command may be another matter to a policy, and another path that it reads or writes may be
             # guarded. A file that is run may do anything, so each one that may be meant is looked at.
             other_commands += [
                 effect
                 for effect in other_effects
-                if effect.what not in names or effect.what == "code.run" or any(t.path for t in effect.targets)
+                if (program.commands and effect.what not in names)
+                or effect.what == "code.run"
+                or any(t.path for t in effect.targets)
             ]
             names |= other_names
     # What looks at the arguments later shall see them as the stricter reading does.

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verdikt.effects.arguments import NO_OPTIONS, OptionTable, is_simple_option, word_set
 from verdikt.knowledge import Record, find_record
+from verdikt.knowledge.options import OPTION_KEYS, VALUE_KEYS, list_options
 from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
     from verdikt.model.effect import Effect
-
-MAX_COMMAND_WORDS = 4
-"""How many words of a command are compared with the names of commands."""
 
 _OPERAND_TERM = compile_lazily(r"(?:^|[ +!])(?:-?\d+:?=|(?:verb|noun|token|kind|shape|zone):)")
 
@@ -124,7 +122,7 @@ def build_program(record: Record) -> Program:
 
 def _build_options(entry: Record, *, abbreviate: bool, is_command: bool = False) -> OptionTable:
     """Return the options of a program, or of a command with options of its own."""
-    names, valued = frozenset(_list_options(entry, _OPTION_KEYS)), frozenset(_list_options(entry, _VALUE_KEYS))
+    names, valued = frozenset(list_options(entry, OPTION_KEYS)), frozenset(list_options(entry, VALUE_KEYS))
     return OptionTable(
         values=word_set(entry.get("values", "")),
         plain=names - valued,
@@ -157,7 +155,7 @@ def _read_verb_range(text: str) -> dict[str, Any]:
 
 def _lists_short_help(entry: Record) -> bool:
     """Whether `-h` means something to the entry itself, so that it does not ask for help."""
-    return any("-h" in part.get(key, "").split() for part in (entry, *entry.get("effects", ())) for key in _OPTION_KEYS)
+    return any("-h" in part.get(key, "").split() for part in (entry, *entry.get("effects", ())) for key in OPTION_KEYS)
 
 
 def _build_entry(entry: Record, program_options: OptionTable) -> Program:
@@ -229,21 +227,6 @@ def _build_row(row: Record) -> EffectSpec:
 
 
 _BEYOND_ROWS = ("dry_run", "needs", "prepare", "adjust")
-_VALUE_KEYS = ("values", "globals")
-_OPTION_KEYS = (*_VALUE_KEYS, "glued", "flags", "dry_run", "when", "unless", "recoverable_when")
-
-
-def _list_options(entry: Record, keys: tuple[str, ...]) -> Iterable[str]:
-    """Yield every option that an entry, its rows or its commands mention under these keys."""
-    for part in (entry, *entry.get("effects", ())):
-        for term in " ".join(part.get(key, "") for key in keys).replace("+", " ").split():
-            for name in term.lstrip("!").partition("=")[0].split("|"):
-                # `-1=a` is about the last operand, and `--set-*` about any option that is called so.
-                is_option = name[:1] == "-" and not {"*", "["} & set(name) and not ("=" in term and name[1:].isdigit())
-                if is_option:
-                    yield name
-    for command in entry.get("commands", {}).values():
-        yield from _list_options(command, keys)
 
 
 @cache

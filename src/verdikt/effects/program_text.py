@@ -20,6 +20,7 @@ from verdikt.shell.possible_wrapper import find_named_program
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
     from verdikt.model.effect import Effect
+    from verdikt.shell.command import Command
 
 RUNNING_EFFECTS = frozenset(("code.run", "code.build", "unknown.program"))
 """Effects of programs that may run text which they are given."""
@@ -27,6 +28,8 @@ TEXT_RUNNERS = find_role("vim_editor")
 """Programs that run text which they are given, and edit otherwise."""
 _CALL_WITH_TEXT = compile_lazily(r"""[A-Za-z_.!?:%]\s*\(?\s*\[?["'][^"']|\(\s*[A-Za-z][\w.:-]*\s+["']""")
 """A call with a string, as most languages write one."""
+_PROGRAM_CHARACTERS = frozenset("()'\"% ")
+"""Without one of these, a word is neither a call, a statement nor a command line."""
 _STATEMENT = compile_lazily(r"\w\(\)|\)\s*[;}]|^%\w")
 _COMMAND_OPTION = compile_lazily(r"(?:-c|--?(?:[a-z]+-)*(?:cmd|exec|command|shell|run))$")
 _MESSAGE_OPTION = compile_lazily(
@@ -37,6 +40,16 @@ _MESSAGE_OPTION = compile_lazily(
 _ALARMING = ("code.remote", "net.send", "net.shell", "cred.send", "persist.", "guard.")
 _WELL_READ = ("sh", "bash", "sql", "powershell", "cmd", "gdb", "python", "node")
 """Languages whose readers know more of a text than its words tell: `m.delete("/etc/x")` of a map."""
+
+
+def may_hold_program_text(command: Command) -> bool:
+    """Return whether a word of a command, or its input, can be program text: most words can't by their characters."""
+    if command.stdin:
+        return True
+    for word in command.argv:  # noqa: SIM110  a generator costs more than the tests of most commands
+        if not _PROGRAM_CHARACTERS.isdisjoint(word.text):
+            return True
+    return False
 
 
 def classify_program_texts(call: Invocation, effects: Sequence[Effect]) -> list[Effect]:

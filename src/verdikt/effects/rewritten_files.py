@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _SOURCE_EFFECTS = ("fs.read", "fs.move")
 _WRITE_EFFECTS = ("fs.write", "fs.overwrite")
 _PRINTING_VERBS = frozenset("show cat-file archive".split())
+_COMMIT_VERBS = frozenset(("diff", "archive", *_PRINTING_VERBS))
 _UNPACKERS = find_role("tape_archiver")
 _PATCHERS = find_role("patcher")
 TREE_CHANGERS = find_role("work_tree_changer")
@@ -49,6 +50,16 @@ def downgrade_rewrites(commands: Sequence[Command], effects_by_command: list[lis
         for file in _iter_files(effects, _WRITE_EFFECTS):
             origins[file] = own_sources - {file}
             (filtered.add if command.redirects else filtered.discard)(file)
+
+
+def may_print_commit(command: Command) -> bool:
+    """Return whether a command may print what a commit has: one of git with the verb for it, wherever that stands."""
+    if command.name not in TREE_CHANGERS:
+        return False
+    for word in command.argv:  # noqa: SIM110  a generator costs more than the tests of most commands
+        if word.text in _COMMIT_VERBS:
+            return True
+    return False
 
 
 def mark_discarded_changes(commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:

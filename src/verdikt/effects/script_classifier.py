@@ -30,7 +30,13 @@ from verdikt.effects.guarded_outputs import OUTPUT_PROGRAMS, find_guarded_output
 from verdikt.effects.invocation import SHELLS, Invocation
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
-from verdikt.effects.program_text import RUNNING_EFFECTS, TEXT_RUNNERS, classify_by_words, classify_program_texts
+from verdikt.effects.program_text import (
+    RUNNING_EFFECTS,
+    TEXT_RUNNERS,
+    classify_by_words,
+    classify_program_texts,
+    may_hold_program_text,
+)
 from verdikt.effects.redirect import classify_redirect
 from verdikt.effects.run_files import IMPORTS_VERDIKT, LOADING_EFFECTS, RunFiles
 from verdikt.effects.runner_settings import list_set_programs
@@ -156,10 +162,10 @@ class ScriptClassifier:
             self._relations.complete_single(commands, effects)
             return effects
         effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
-        readers = {code.command for code in script.codes}
+        readers = {code.command for code in script.codes} if script.codes else ()
         for index, command in enumerate(commands):
-            if index not in readers:
-                effects_by_command[index] += self._classify_texts(command, commands, effects_by_command[index])
+            if index not in readers and (texts := self._classify_texts(command, commands, effects_by_command[index])):
+                effects_by_command[index] += texts
         if script.codes:
             self._add_code_effects(script, commands, effects_by_command, loose_effects)
         if "PATH=" in text:
@@ -208,12 +214,10 @@ class ScriptClassifier:
 
     def _classify_texts(self, command: Command, commands: Sequence[Command], effects: list[Effect]) -> list[Effect]:
         """Return what the program text does that a command is given and that nothing else has read."""
-        if self._depth >= MAX_DEPTH or not (command.stdin or len(command.argv) > 1):
-            return []
         runs = command.name in TEXT_RUNNERS
         for effect in effects:
             runs = runs or effect.what in RUNNING_EFFECTS
-        if not runs:
+        if not runs or self._depth >= MAX_DEPTH or not may_hold_program_text(command):
             return []
         return classify_program_texts(Invocation(command, self._resolver, commands, self._classify_inner), effects)
 

@@ -24,26 +24,38 @@ def find_matched_secret(path: str, home: str, exists: Callable[[str], bool]) -> 
     if short.startswith("~/") and (match := _find_home_secret(short)):
         return f"{home}{match[1:]}"
     if name.startswith(".") and not _WILDCARDS.intersection(directory):
-        files = (f"{directory}/{secret}" for secret in _PROJECT_SECRETS if _match_parts([name], [secret], secret))
+        files = (f"{directory}/{secret}" for secret in _PROJECT_SECRETS if _matches(name, secret))
         return next((file for file in files if exists(file)), "")
     return ""
 
 
 def _find_home_secret(pattern: str) -> str:
-    parts = pattern.split("/")
-    return next((secret for secret, names in _list_home_secrets() if _match_parts(parts, names, secret)), "")
+    first = pattern[2:].partition("/")[0]
+    # A name without wildcards leaves none of them for most patterns: `~/project/src/*.py`.
+    secrets = _group_home_secrets().get(first, ()) if _WILDCARDS.isdisjoint(first) else _list_home_secrets()
+    return next((secret for secret in secrets if _matches(pattern, secret)), "")
 
 
 @cache
-def _list_home_secrets() -> tuple[tuple[str, list[str]], ...]:
-    """Return the secrets of a home that have a name of their own, those of verdikt first, and the parts of each."""
+def _group_home_secrets() -> dict[str, tuple[str, ...]]:
+    """Return the secrets of a home by the first name in it: `.ssh`."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for secret in _list_home_secrets():
+        first = secret[2:].partition("/")[0]
+        groups[first] = (*groups.get(first, ()), secret)
+    return groups
+
+
+@cache
+def _list_home_secrets() -> tuple[str, ...]:
+    """Return the secrets of a home that have a name of their own, those of verdikt first."""
     globs = (glob for glob in zone_tables.SECRET_GLOBS.split() if glob.startswith("~/") and "*" not in glob)
-    secrets = (*_OWN_KEYS, *_LOGIN_KEYS, *(glob for glob in globs if "?" not in glob))
-    return tuple((secret, secret.split("/")) for secret in secrets)
+    return (*_OWN_KEYS, *_LOGIN_KEYS, *(glob for glob in globs if "?" not in glob))
 
 
-def _match_parts(parts: list[str], names: list[str], path: str) -> bool:
+def _matches(pattern: str, path: str) -> bool:
     """Return whether a path fits a pattern as shells see it: segment by segment, and dots only by dots."""
+    parts, names = pattern.split("/"), path.split("/")
     if len(parts) != len(names) or (parts[-1] == "*" and path not in _OWN_KEYS + _LOGIN_KEYS):
         return False
     return all(

@@ -6,6 +6,7 @@ The predicates at the end say which zone a path belongs to; the tables that they
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 from posixpath import normpath
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from verdikt.shell.command import Word
 
 _WILDCARD = compile_lazily(r"[*?\[]")
-# A named path below $TMPDIR, or a pattern that no system directory matches (`build-*`); not `$TMPDIR/*`, which is `/*`
-# where the variable is empty.
+# A named path below $TMPDIR or the directory of caches, or a pattern that no system directory matches (`build-*`); not
+# `$TMPDIR/*`, which is `/*` where the variable is empty.
 _TMPDIR_PATH = compile_lazily(
-    r"^(?!.*/\.\.(?:[/\"]|$))\$(?:TMPDIR|\{TMPDIR[^}]*\})\"?/(?:(?:\$\{?\w+\}?[-_.])?[\w.-]*\w[^*?]*|[A-Za-z]\w*[-_.][^/]*|\*\.\w+)$"
+    r"^(?!.*/\.\.(?:[/\"]|$))\$(?:TMPDIR|XDG_CACHE_HOME|\{(?:TMPDIR|XDG_CACHE_HOME)[^}]*\})\"?/"
+    r"(?:(?:\$\{?\w+\}?[-_.])?[\w.-]*\w[^*?]*|[A-Za-z]\w*[-_.][^/]*|\*\.\w+)/?$"
 )
 _CATCH_ALL_GLOBS = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*", "?*", "[!.]*"))
 _QUOTES = frozenset("'\"$\\")
@@ -98,7 +100,7 @@ class TargetResolver:
                     return ""
                 if not base.startswith("/"):
                     base = f"{self._cwd}/{base}"
-            text = f"{base}/{text}"
+            text = base if text == "." else f"{base}/{text}"
         if "/." not in text and "//" not in text:
             return text if text[-1] != "/" else text[:-1] or "/"  # already normal
         path = normpath(text)
@@ -379,6 +381,23 @@ def abbreviate_home(path: str, home: str) -> str:
     if home != "/" and (path == home or path.startswith(home + "/")):
         return "~" + path[len(home) :]
     return zone_tables.ANY_HOME.sub("~", path, count=1) if path.startswith(zone_tables.HOME_PREFIXES) else path
+
+
+def lies_in_home(target: Target, home: str) -> bool:
+    """Return whether a target is in the home of a person, this one's or another's, and outside the project."""
+    is_foreign = target.zone is Zone.SYSTEM and abbreviate_home(target.path, home)[:1] == "~"
+    return is_foreign or target.zone in (Zone.HOME, Zone.SECRET)
+
+
+def is_foreign_home(path: str, own_directories: Iterable[str]) -> bool:
+    """Return whether a path is the whole home of another person, or of several: `/home/alice`, `/home/*`, `/Users`.
+
+    A home that one of `own_directories` lies in is no other person's.
+    """
+    if path in zone_tables.HOME_PARENTS:
+        return True
+    home = zone_tables.ANY_HOME.match(path)
+    return home is not None and home[0] == path and not any(f"{own}/".startswith(f"{path}/") for own in own_directories)
 
 
 def is_guard_path(path: str) -> bool:

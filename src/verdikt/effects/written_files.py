@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from posixpath import join
 from typing import TYPE_CHECKING
 
 from verdikt.effects.command_input import find_static_output
@@ -17,14 +18,18 @@ if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
     from verdikt.model.effect import Effect
 
-_FILE_DOWNLOADERS = frozenset(find_role_words("download_file"))
-"""Programs that save what they download to a file that one of their options names."""
+_FILE_DOWNLOADERS = frozenset((*find_role_words("download_file"), *find_role_words("download_name"))) | find_role(
+    "downloader"
+)
+"""Programs that save what they download to a file, or print it, so that a redirection saves it."""
 _FILE_DECODERS = find_role("file_decoder")
 """Programs that turn an unreadable file into one that can be run."""
 _DOWNLOAD_OPTIONS = " ".join(sorted(set().union(*find_role_words("download_file").values())))
 """Those of all: what is a log to one of them (`wget -o x`) holds words of another machine as well."""
 _NAMING_OPTIONS = {name: " ".join(options) for name, options in find_role_words("download_name").items()}
 """Options that save a download under the name in its address, and `*` where none is needed."""
+_DIRECTORY_OPTIONS = {name: " ".join(options) for name, options in find_role_words("download_directory").items()}
+"""Options that name the directory of a download, for those of its files that have no directory of their own."""
 _OUTPUT_SPLITTERS = find_role("output_splitter")
 _INPUT_COPIERS = find_role("input_copier")
 """Programs that can put their standard input into a file: `cp /dev/stdin x`, `dd of=x`."""
@@ -68,11 +73,7 @@ class WrittenFiles:
         if not call.command.redirects and call.name not in _OUTPUT_NAMERS:
             return []
         outputs = [redirect.target for redirect in call.command.redirects if redirect.op in _OUTPUT_OPERATORS]
-        if call.name in _FILE_DOWNLOADERS:
-            outputs += call.args.get_values(_DOWNLOAD_OPTIONS)
-            naming_options = _NAMING_OPTIONS.get(call.name, "")
-            if naming_options == "*" or call.args.has_flag(naming_options):
-                outputs += [Word(w.text.split("?")[0].rsplit("/", 1)[-1]) for w in call.args.operands if "/" in w.text]
+        outputs += _find_downloads(call) if call.name in _FILE_DOWNLOADERS else []
         outputs += call.args.operands if call.name in _OUTPUT_SPLITTERS else []
         outputs += _find_input_copies(call) if call.name in _INPUT_COPIERS else []
         outputs += _find_copied_files(call) if call.name in _REMOTE_COPIERS else []
@@ -114,6 +115,18 @@ def spell_unknown(word: Word) -> str:
 def _reads_download(call: Invocation) -> bool:
     """Return whether the output of a downloader is piped into the command."""
     return call.command.pipe_from is not None and any(c.name in _FILE_DOWNLOADERS for c in call.iter_upstream())
+
+
+def _find_downloads(call: Invocation) -> list[Word]:
+    """Return the files that a download is saved to: as an option says, or by the name in the address."""
+    files = call.args.get_values(_DOWNLOAD_OPTIONS)
+    naming_options = _NAMING_OPTIONS.get(call.name, "")
+    if naming_options == "*" or call.args.has_flag(naming_options):
+        files += [Word(w.text.split("?")[0].rsplit("/", 1)[-1]) for w in call.args.operands if "/" in w.text]
+    directory = call.args.get_value(_DIRECTORY_OPTIONS.get(call.name, ""))
+    # Both places count: whether the option of the file obeys that of the directory differs between programs.
+    placed_files = [Word(join(directory.text, file.text)) for file in files] if directory is not None else []
+    return [*files, *placed_files]
 
 
 def _find_input_copies(call: Invocation) -> list[Word]:

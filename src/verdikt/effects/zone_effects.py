@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.plain_settings import PLAIN_SETTINGS
-from verdikt.effects.target import abbreviate_home, is_agent_extension, is_git_hook, is_secret
+from verdikt.effects.target import abbreviate_home, is_agent_extension, is_foreign_home, is_git_hook, is_secret
 from verdikt.model.effect import Certainty, Effect, Zone
 from verdikt.model.git_hook import GIT_HOOKS, is_verdikt_hook
 from verdikt.model.lazy_regex import compile_lazily
@@ -75,6 +75,10 @@ def derive_zone_effects(effects: Sequence[Effect], facts: Facts, secret_copies: 
                 if (target.zone is not Zone.PROJECT or facts.secret_copies) and holds_secret(target, facts):
                     secrets = tuple(t for t in effect.targets if holds_secret(t, facts))
                     derived.append(derive_effect("cred.read", effect, secrets))
+                    break
+                if target.zone is Zone.SYSTEM and is_foreign_home(target.path, (facts.home, facts.project_root)):
+                    note = "the keys of others are in their homes"
+                    derived.append(derive_effect("cred.read", effect, (target,), possible=True, note=note))
                     break
                 if secret_copies and target.path in secret_copies:
                     is_upload = any(other.what == "cloud.write" and other.by == effect.by for other in effects)

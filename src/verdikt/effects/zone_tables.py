@@ -243,5 +243,6 @@ SCRATCH_NAME = compile_lazily(
     r"|out|zip|gz))$"
 )
 
+HOME_PARENTS = frozenset(("/home", "/Users", "/export/home"))
 HOME_PREFIXES = ("/home/", "/root", "/Users/", "/var/root", "/export/home/")
 ANY_HOME = compile_lazily(r"^(?:/home/[^/]+|/root|/Users/[^/]+|/var/root|/export/home/[^/]+)(?=/|$)")

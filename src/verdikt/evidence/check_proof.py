@@ -1,10 +1,12 @@
 """Proof of a claim about a check: tests, build, lint, types. Each needs its own. Pure."""
 
-from verdikt.claims.named_objects import find_file_names, find_spans, read_test_count
+from verdikt.claims.named_objects import find_code, find_file_names, find_spans, read_test_count
 from verdikt.claims.wording import has_wording
 from verdikt.evidence.proof_request import Missing, ProofRequest
 from verdikt.evidence.validator import Proof
 from verdikt.model.work_tree import is_test_file
+from verdikt.runs.program_kinds import is_partial_test_run
+from verdikt.runs.shell_runs import ProgramRun, read_runs
 from verdikt.turns.own_tests import find_unrun_test
 
 
@@ -15,6 +17,9 @@ def prove_tests(request: ProofRequest) -> Proof | Missing:
     # `test_cart.py passes` claims no more than that file.
     if not arguments and len(named) == 1:
         arguments = {"target": named[0]}
+    # `npm test passes`, after other commands: all that it would have run.
+    if not arguments and _names_unrun_suite(request):
+        arguments = {"whole": "yes"}
     proof = request.try_validator("tests_pass", arguments)
     if not proof.holds:
         return Missing(proof.reason, "test", full_suite=not {"whole", "number"}.isdisjoint(arguments))
@@ -29,6 +34,11 @@ def prove_tests(request: ProofRequest) -> Proof | Missing:
     return proof
 
 
+def names_tests(text: str) -> bool:
+    """Return whether a sentence speaks of tests, or of something that passes."""
+    return any(has_wording(what, text) for what in ("test", "passing"))
+
+
 def describe_unrun_test(test: str) -> str:
     """Return what is missing where the tests of changed code did not run."""
     return f"`{test}` is about what was changed, and no run was of it"
@@ -37,6 +47,17 @@ def describe_unrun_test(test: str) -> str:
 def _quotes_run(request: ProofRequest) -> bool:
     runs = (run for call in request.turn.calls for run in call.successful_runs("test"))
     return any(f"`{run.command_line}`" in request.text for run in runs)
+
+
+def _names_unrun_suite(request: ProofRequest) -> bool:
+    """Return whether the sentence names a command for all tests that was not the one that ran."""
+    named = [run for run in _read_named_runs(request) if run.kind == "test" and not run.dry_run]
+    ran = {run.argv for call in request.turn.calls for run in call.successful_runs("test")}
+    return any(run.argv not in ran and not is_partial_test_run(run.argv) for run in named) and not _quotes_run(request)
+
+
+def _read_named_runs(request: ProofRequest) -> list[ProgramRun]:
+    return [run for span in find_code(request.text) for run in read_runs(span)]
 
 
 def _find_unselected_test(request: ProofRequest) -> str:
@@ -75,6 +96,10 @@ def prove_build(request: ProofRequest) -> Proof | Missing:
 
 def prove_lint(request: ProofRequest) -> Proof | Missing:
     """Prove that a linter found nothing."""
+    kinds = {run.kind for run in _read_named_runs(request)}
+    # `cargo check` is clean.
+    if "build" in kinds and "lint" not in kinds and not has_wording("lint", request.text):
+        return prove_build(request)
     return _prove_by_validator(request, "lint_clean", "lint")
 
 

@@ -7,7 +7,7 @@ from verdikt.claims.topics import reports_change
 from verdikt.claims.wording import has_wording
 from verdikt.evidence.attempt import suggest_next_attempt
 from verdikt.evidence.change_proof import prove_change
-from verdikt.evidence.check_proof import prove_build, prove_lint, prove_tests, prove_types
+from verdikt.evidence.check_proof import names_tests, prove_build, prove_lint, prove_tests, prove_types
 from verdikt.evidence.effect_proof import prove_install, prove_outgoing
 from verdikt.evidence.file_proof import is_about_files, prove_file_operation
 from verdikt.evidence.git_proof import is_about_refs, prove_commit, prove_push
@@ -60,6 +60,9 @@ def prove_topic(request: ProofRequest, topic: str, settings: EvidenceSettings) -
         row = prove_commit
     elif topic == "change" and is_about_files(request.text):
         row = prove_file_operation
+    elif topic == "tests" and "test" not in request.turn.facts.checks and not names_tests(request.text):
+        # `I ran it and it prints the name`: of a program without tests, that is all there is to run.
+        row = prove_change
     outcome = row(request)
     # What the row does not find may have been validated by name, or proven at an earlier stop.
     if isinstance(outcome, Missing):

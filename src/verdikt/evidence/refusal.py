@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from verdikt.claims.reader import SentenceClaim
 from verdikt.evidence.proof_request import Missing
 from verdikt.knowledge import find_page_check, find_parse_command
+from verdikt.model.work_tree import GitState
 from verdikt.runs.logged_call import LoggedCall
 from verdikt.runs.program_kinds import is_partial_test_run, is_type_check
 from verdikt.runs.shell_runs import ProgramRun, read_runs
@@ -36,13 +37,24 @@ def suggest_command(turn: TurnEvidence, missing: Missing) -> str:
         has_committed = any(call.successful_runs("commit") for call in turn.calls)
         return "" if has_committed and not turn.facts.changed_of_kind("code", "data") else "git commit"
     if kind == "push":
-        return "git push"
+        return _suggest_push(turn.facts.git_after)
     if kind == "run":
         template = find_parse_command(posixpath.splitext(missing.path)[1])
         # A name that begins with a dash would be read as an option.
         path = f"./{missing.path}" if missing.path.startswith("-") else missing.path
         return template.format(shlex.quote(path)) if template else ""
     return _find_own_command(turn, kind, full_suite=missing.full_suite) or turn.facts.checks.get(kind, "")
+
+
+def _suggest_push(state: GitState | None) -> str:
+    """Return a push that git accepts: it names a branch that no remote has yet; without a remote there is none."""
+    if state is None or not state.branch:
+        return "git push"
+    tracked = [name for name in state.refs if name.startswith("refs/remotes/")]
+    if not state.remotes or any(name.split("/", 3)[3] == state.branch for name in tracked):
+        return "git push" if tracked else ""
+    remote = "origin" if "origin" in state.remotes else state.remotes[0]
+    return f"git push -u {shlex.quote(remote)} {shlex.quote(state.branch)}"
 
 
 def _find_own_command(turn: TurnEvidence, kind: str, *, full_suite: bool) -> str:

@@ -17,7 +17,7 @@ from verdikt.graph.message_template import MessageTemplate
 from verdikt.graph.policy_registry import PolicyRegistry
 from verdikt.graph.re2_pattern import compile_pattern
 from verdikt.graph.rule import VERDICT_KINDS, Rule, RuleSet, matcher_from_data
-from verdikt.model.approval import APPROVAL_KEYS, MAX_COUNT, parse_duration
+from verdikt.model.approval import APPROVAL_KEYS, MAX_COUNT, check_key_name, parse_duration
 from verdikt.model.schema_type import (
     Field,
     SchemaType,
@@ -91,6 +91,10 @@ def _read_duration(node: YamlNode) -> str | None:
     return text if text is not None and node.try_build(lambda: parse_duration(text)) is not None else None
 
 
+def _read_key_name(node: YamlNode) -> str | None:
+    return node.try_build(lambda: check_key_name(str(node.value)))
+
+
 _GROUP_SCHEMA = {
     "type": "object",
     "required": ["group"],
@@ -103,6 +107,7 @@ _APPROVAL_TYPES: dict[str, SchemaType] = {
     "count": int_type(minimum=1, maximum=MAX_COUNT),
     "separate": bool_type(),
     "strong": bool_type(),
+    "keys": text_list_type("the name of a key, or a list of them", _read_key_name),
     "expires": _DURATION_TYPE,
     "valid": _DURATION_TYPE,
 }

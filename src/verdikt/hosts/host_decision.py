@@ -106,12 +106,11 @@ class HostDecision:
             return cls(kind=verdict.kind, context=context, approved=approved)
         word = "blocked" if verdict.kind is VerdictKind.BLOCK else "wants a person to confirm this"
         reason = f"{TEXT_MARK} {word} ({verdict.guard}): {verdict.reason}\nInstead: {verdict.fix}"
-        how_to_allow = "" if verdict.red_line or verdict.error else _HOW_TO_ALLOW[verdict.kind]
         return cls(
             kind=verdict.kind,
             reason=reason,
             context=context,
-            how_to_allow=how_to_allow,
+            how_to_allow=_explain_allowing(verdict),
             awaited_approval=awaited_approval,
         )
 
@@ -149,3 +148,13 @@ class HostDecision:
 
 
 _EMPTY_DECISION = HostDecision()
+
+
+def _explain_allowing(verdict: Verdict) -> str:
+    """Return how the person could let a refused call through; empty where nothing does."""
+    if verdict.red_line or verdict.error:
+        return ""
+    # An exception of the person at the terminal does not answer for others, or for a security key.
+    if any(not need.is_answered_at_terminal for need in verdict.approvals):
+        return "To let this through: those whom the policy names approve it in the browser, on the page Approvals"
+    return _HOW_TO_ALLOW[verdict.kind]

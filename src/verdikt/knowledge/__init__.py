@@ -15,6 +15,8 @@ from types import SimpleNamespace
 from typing import Any
 
 Record = dict[str, Any]
+MAX_COMMAND_WORDS = 4
+"""How many words of a command line are compared with the names of commands."""
 
 _DIGITS = frozenset("0123456789")
 _VERSION_CHARACTERS = "0123456789.-"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from verdikt.knowledge import MAX_COMMAND_WORDS
 from verdikt.knowledge.compiler import Record, iter_entries, list_reports
 
 SCHEMA = Path(__file__).with_name("schema.json")
@@ -68,23 +70,37 @@ def _lint_rows(rows: list[Record]) -> Iterator[str]:
     """Yield the rows that never apply, because earlier ones always do, or that say the same again."""
     has_unconditional_row = False
     # Conditions under which an earlier row surely applies, and those that follow with `else` do not.
-    covered: set[str] = set()
+    covered: list[frozenset[str]] = []
     for index, row in enumerate(rows):
-        conditions = set(row.get("when", "").split())
+        conditions = _split_conditions(row)
         if has_unconditional_row and row.get("else"):
             yield f"`{row['does']}` is never reached: an earlier row always applies"
         elif row in rows[:index]:
             yield f"`{row['does']}` is listed twice with the same conditions"
-        elif row.get("else") and conditions and conditions <= covered:
+        elif conditions and all(any(f"!{term}" in terms for term in terms) for terms in conditions):
+            yield f"`{row['does']}` is never reached: its conditions contradict each other"
+        elif row.get("else") and conditions and all(any(map(terms.issuperset, covered)) for terms in conditions):
             yield f"`{row['does']}` is never reached: earlier rows apply under the same conditions"
         is_certain = "on" not in row or row.get("always", False)
         if is_certain and "unless" not in row:
             has_unconditional_row = has_unconditional_row or not conditions
-            covered |= conditions
+            covered += conditions
+
+
+def _split_conditions(row: Record) -> list[frozenset[str]]:
+    """Return the alternatives of a row's condition, each with the terms that must all hold."""
+    return [frozenset(alternative.split("+")) for alternative in row.get("when", "").split()]
 
 
 def _lint_commands(name: str, record: Record) -> Iterator[str]:
-    """Yield the options that a program takes with a value and one of its commands without, or the reverse."""
+    """Yield the commands that never match, and the options that take a value by one list and none by another."""
+    prefixes = record.get("prefixes", "").split()
+    for path in record.get("commands", {}):
+        first, *others = path.split()
+        if len(others) >= MAX_COMMAND_WORDS:
+            yield f"{record['family']}.toml: {name} {path}: only {MAX_COMMAND_WORDS} words are compared with a command"
+        if any(fnmatchcase(first, prefix) for prefix in prefixes):
+            yield f"{record['family']}.toml: {name} {path}: is never reached: `{first}` is one of the `prefixes`"
     values, flags = set(record.get("values", "").split()), set(record.get("flags", "").split())
     for path, command in record.get("commands", {}).items():
         if command.get("own"):
@@ -93,3 +109,14 @@ def _lint_commands(name: str, record: Record) -> Iterator[str]:
             yield f"{record['family']}.toml: {name} {path}: `{option}` takes a value by the program's own list"
         for option in sorted(flags & set(command.get("values", "").split())):
             yield f"{record['family']}.toml: {name} {path}: `{option}` takes no value by the program's own list"
+
+
+def lint_overlaps(records: Mapping[str, Record], find_shipped: Callable[[str], Record | None]) -> Iterator[str]:
+    """Yield the options about which a record and the one that verdikt ships for the same program disagree."""
+    for name, record in records.items():
+        shipped = find_shipped(name)
+        if shipped is None or shipped == record:
+            continue
+        for key, other_key, problem in (("values", "flags", "a value"), ("flags", "values", "no value")):
+            for option in sorted(set(record.get(key, "").split()) & set(shipped.get(other_key, "").split())):
+                yield f"{record['family']}.toml: {name}: `{option}` takes {problem} here, unlike in the shipped record"

@@ -17,6 +17,8 @@ DEFAULT_VALID_SECONDS = 30 * 60
 MAX_EXPIRES_SECONDS = 7 * 86_400
 MAX_VALID_SECONDS = 24 * 3600
 MAX_COUNT = 20
+MAX_KEYS = 100
+KEY_PREFIX = "sha256:"
 
 DOCUMENT_VERSION = 1
 """Version of the document whose digest is approved."""
@@ -26,6 +28,7 @@ APPROVAL_KEYS: dict[str, str] = {
     "count": "how many people have to say yes",
     "separate": "whether the person of this machine does not count",
     "strong": "whether each yes needs a security key or passkey",
+    "keys": "the security keys that count, as Settings shows them; all keys of these people where there are none",
     "expires": "how long the approval waits, such as `4h`",
     "valid": "how long a yes can be used after it was given, such as `30m`",
 }
@@ -33,6 +36,7 @@ APPROVAL_KEYS: dict[str, str] = {
 
 _DURATION = compile_lazily(r"([1-9][0-9]{0,5})(s|m|h|d)", re.ASCII)
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_KEY_NAME = compile_lazily(KEY_PREFIX + r"[0-9a-f]{64}", re.ASCII)
 _GROUP_NAME = compile_lazily(r"[A-Za-z0-9][A-Za-z0-9 ._/@:-]{0,99}", re.ASCII)
 
 
@@ -44,6 +48,8 @@ class ApprovalNeed:
     count: int = 1
     separate: bool = False
     strong: bool = False
+    keys: tuple[str, ...] = ()
+    """Names of the security keys that count; empty for all keys of these people, which the service names."""
     expires: int = DEFAULT_EXPIRES_SECONDS
     valid: int = DEFAULT_VALID_SECONDS
 
@@ -55,6 +61,12 @@ class ApprovalNeed:
             raise PolicyError("`approval`: `by: self` is one person; `count` and `separate` need `by: {group: NAME}`")
         if not 1 <= self.count <= MAX_COUNT:
             raise PolicyError(f"`approval`: expected a `count` of 1 to {MAX_COUNT}, found {self.count}")
+        if self.keys and not self.strong:
+            raise PolicyError("`approval`: `keys` says which security keys count, and needs `strong: true`")
+        if len(self.keys) > MAX_KEYS:
+            raise PolicyError(f"`approval`: expected at most {MAX_KEYS} `keys`, found {len(self.keys)}")
+        for key in self.keys:
+            check_key_name(key)
         for name, limit in (("expires", MAX_EXPIRES_SECONDS), ("valid", MAX_VALID_SECONDS)):
             seconds = getattr(self, name)
             if not 1 <= seconds <= limit:
@@ -73,14 +85,16 @@ class ApprovalNeed:
             people = f"{self.count} of `{self.group}`" if self.count > 1 else f"`{self.group}`"
         conditions = [
             *(["not the person of this machine"] if self.separate else []),
-            *(["with a security key"] if self.strong else []),
+            *([f"with a security key{' that the policy names' if self.keys else ''}"] if self.strong else []),
         ]
         return f"{people} ({', '.join(conditions)})" if conditions else people
 
     def to_record(self) -> dict[str, Any]:
         """Return the need as plain data."""
         record: dict[str, Any] = fields_of(self)
-        return record
+        keys = record.pop("keys")
+        # Most have none, and what was asked before there were any has the same digest.
+        return record | ({"keys": list(keys)} if keys else {})
 
     def dump(self) -> dict[str, Any]:
         """Return the need with the keys of the policy file."""
@@ -93,9 +107,11 @@ class ApprovalNeed:
 def parse_need(record: Mapping[str, Any]) -> ApprovalNeed:
     """Return the need that `to_record` wrote; raise `PolicyError` when it is none."""
     types = {"group": str, "count": int, "separate": bool, "strong": bool, "expires": int, "valid": int}
-    if record.keys() != types.keys() or any(type(record[name]) is not types[name] for name in types):
+    keys = record.get("keys", [])
+    are_fields = record.keys() - {"keys"} == types.keys() and isinstance(keys, list | tuple)
+    if not are_fields or any(type(record[name]) is not types[name] for name in types):
         raise PolicyError("expected the fields of an approval, found others")
-    return ApprovalNeed(**record)
+    return ApprovalNeed(**{**record, "keys": tuple(map(str, keys))})
 
 
 def need_from_data(data: Mapping[str, Any]) -> ApprovalNeed:
@@ -112,10 +128,20 @@ def need_from_data(data: Mapping[str, Any]) -> ApprovalNeed:
     else:
         raise PolicyError(f"`by` of `approval`: expected `self` or `{{group: NAME}}`, found `{by}`")
     fields: dict[str, Any] = {name: data[name] for name in ("count", "separate", "strong") if name in data}
+    if "keys" in data:
+        keys = data["keys"]
+        fields["keys"] = (keys,) if isinstance(keys, str) else tuple(keys)
     for name in ("expires", "valid"):
         if name in data:
             fields[name] = parse_duration(str(data[name]))
     return ApprovalNeed(group=group, **fields)
+
+
+def check_key_name(text: str) -> str:
+    """Return the name of a security key; raise `PolicyError` when it is none."""
+    if not _KEY_NAME.fullmatch(text):
+        raise PolicyError(f"`approval`: expected a key as Settings shows it, `{KEY_PREFIX}…`, found `{text[:80]}`")
+    return text
 
 
 def parse_duration(text: str) -> int:
@@ -196,6 +222,10 @@ class ApprovalState(enum.StrEnum):
     EXPIRED = "expired"
     USED = "used"
     CANCELLED = "cancelled"
+
+
+OPEN_STATES = (ApprovalState.WAITING, ApprovalState.APPROVED)
+"""States in which something may still come of a request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,6 +44,9 @@ def _parse_ini(text: str) -> None:
     for line in text.splitlines():
         if line.startswith("[") and "]" not in line:
             raise ValueError(f"the section `{line[:80]}` is not closed")
+        # The parser would take it for a key without a value.
+        if line.rstrip().endswith("]") and not re.search(r"[\[=:#;]", line):
+            raise ValueError(f"the section `{line[:80]}` is not opened")
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
     parser.read_string("[verdikt-top]\n" + text)
 

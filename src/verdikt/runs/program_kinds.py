@@ -22,6 +22,8 @@ _TYPE_CHECKERS = find_role("type_checker")
 ANY_PROGRAM = "*"
 """The name under which tasks lists what holds for every runner."""
 
+MODULE_VARIABLES = find_task_words(ANY_PROGRAM, "modules")
+"""Variables with directories whose modules come before the installed ones."""
 _DRY_RUN_FLAGS = find_task_words(ANY_PROGRAM, "dry")
 
 
@@ -29,7 +31,7 @@ def classify_run(argv: Sequence[str]) -> str:
     """Return `test`, `build`, `lint`, `commit`, `http`, `look` or `other`."""
     if not argv:
         return "look"
-    name, arguments = resolve_program_name(argv[0]), list(argv[1:])
+    name, arguments = resolve_program_name(argv[0]), _drop_package_choice(argv)
     # In place, it changes files; without that flag it only shows them.
     if edits_in_place(name, arguments):
         return "other"
@@ -49,6 +51,23 @@ def split_directory(argv: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
             place = posixpath.dirname(place) if place.endswith(".toml") else place
             return (*argv[:index], *argv[end:]), "" if place in (".", "./") else place
     return argv, ""
+
+
+def list_chosen_packages(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the packages of the project that a command names: `pnpm --filter @shop/text test`."""
+    options = find_task_words(resolve_program_name(argv[0]) if argv else "", "packages")
+    apart = (following for word, following in itertools.pairwise(argv if options else ()) if word in options)
+    joined = (word.partition("=")[2] for word in argv if options and "=" in word and word.partition("=")[0] in options)
+    return (*apart, *joined)
+
+
+def _drop_package_choice(argv: Sequence[str]) -> list[str]:
+    """Return the words after the program, without those that choose a package before the command."""
+    options = find_task_words(resolve_program_name(argv[0]), "packages")
+    words = list(argv[1:])
+    while words and words[0].partition("=")[0] in options:
+        del words[: 1 if "=" in words[0] else 2]
+    return words
 
 
 def edits_in_place(name: str, arguments: Sequence[str]) -> bool:
@@ -181,10 +200,11 @@ def is_partial_test_run(argv: Sequence[str]) -> bool:
     runs_named_tasks = name in _TASK_RUNNERS or (name in _SCRIPT_HOLDERS and "code" not in (find_record(name) or {}))
     kinds = find_task(name)["kinds"]
     selection_flags = _SELECTION_FLAGS | find_task_words(name, "parts")
-    for word in arguments:
+    for index, word in enumerate(arguments):
         flag = word.partition("=")[0]
-        # Of node `--test` is what makes it a test runner.
-        is_other_flag = flag in kinds or (runs_named_tasks and flag in ("-m", "-t", "-R", "-g"))
+        # Of node `--test` is what makes it a test runner. What follows `--` is for the runner behind a named task.
+        is_own_flag = runs_named_tasks and "--" not in arguments[:index] and flag in ("-m", "-t", "-g")
+        is_other_flag = flag in kinds or flag in find_task_words(name, "targets") or is_own_flag
         if flag in selection_flags and not is_other_flag:
             return True
         if not word.startswith("-") and word not in _FULL_SUITE_PATHS and _TEST_PATH.search(word):
@@ -196,7 +216,11 @@ def is_partial_test_run(argv: Sequence[str]) -> bool:
         if not word.startswith("-") and (option not in valued or "/" in word)
     ]
     is_local = is_local_run(argv) and not any(word.endswith("...") for word in words)
-    return is_local or (len(words) > 1 and words[0] in find_task_words(name, "selects"))
+    if list_chosen_packages(argv):
+        return True
+    selecting = find_task_words(name, "selects")
+    has_operand = ANY_PROGRAM in selecting and not _FULL_SUITE_PATHS.issuperset(words[:1])
+    return is_local or has_operand or (len(words) > 1 and words[0] in selecting)
 
 
 def is_local_run(argv: Sequence[str]) -> bool:

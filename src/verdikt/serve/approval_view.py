@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select
@@ -12,6 +12,7 @@ from sqlalchemy import func, select
 from verdikt.model.approval import ApprovalState
 from verdikt.serve import schema
 from verdikt.team.approval_wire import Vote, find_vote_problem, parse_needs
+from verdikt.team.key_assertion import name_key
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
@@ -67,7 +68,14 @@ def to_vote(row: RowMapping, owner: int | None, *, is_open: bool) -> Vote:
         is_owner=is_person_of(owner, row["person"]) if not row["is_owner"] else True,
         groups=groups,
         is_strong=row["assertion"] is not None,
+        key=read_signer(json.loads(row["assertion"])) if row["assertion"] else "",
     )
+
+
+def read_signer(signed: Mapping[str, str] | None) -> str:
+    """Return the name of the key that signed a vote; empty where none did, or it was not kept."""
+    public_key = signed.get("public_key") if signed else None
+    return name_key(bytes.fromhex(public_key)) if public_key else ""
 
 
 def describe_approval(row: RowMapping, votes: Sequence[RowMapping], person: Person) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, func, insert, or_, select, tuple_, update
+from sqlalchemy import and_, case, func, insert, or_, select, tuple_, update
 
 from verdikt.errors import WireError
-from verdikt.model.approval import ApprovalState
+from verdikt.model.approval import OPEN_STATES, ApprovalState
 from verdikt.model.canonical_json import hash_canonical
 from verdikt.serve import schema
 from verdikt.serve.approval_view import (
@@ -20,6 +20,7 @@ from verdikt.serve.approval_view import (
     is_person_of,
     list_voting_groups,
     read_previous_texts,
+    read_signer,
     read_votes,
     read_votes_of,
     summarise_votes,
@@ -28,6 +29,7 @@ from verdikt.serve.approval_view import (
 from verdikt.serve.insertion import insert_for
 from verdikt.serve.people import SEE_ALL, append_event
 from verdikt.serve.routes import Forbidden, NotFound
+from verdikt.serve.security_keys import SignatureRefused
 from verdikt.team.approval_wire import (
     ApprovalRequest,
     Vote,
@@ -56,7 +58,6 @@ MAX_WAITING = 500
 
 MAX_REASON_CHARS = 300
 _LIST_ROWS = 20
-_OPEN_STATES = (ApprovalState.WAITING, ApprovalState.APPROVED)
 
 
 class VoteRefused(Forbidden):
@@ -154,7 +155,7 @@ class Approvals:
 
     def _describe_answer(self, connection: Connection, row: RowMapping) -> dict[str, Any]:
         state = row["state"]
-        if state not in (ApprovalState.APPROVED, ApprovalState.REFUSED, ApprovalState.USED):
+        if state not in (ApprovalState.APPROVED, ApprovalState.REFUSED, ApprovalState.USED) or row["decided"] is None:
             return {"state": state}
         votes = [
             {"person": vote["person"], "name": vote["name"], "approved": vote["approved"], "reason": vote["reason"]}
@@ -173,15 +174,20 @@ class Approvals:
         return {"state": state, "grant": grant, "signature": self._service_key.sign(encode_grant(grant))}
 
     def report(self, machine: EnrolledMachine, request: str, state: ApprovalState, now: int) -> None:
-        """Note what a machine says became of its request: used, or answered at the terminal."""
+        """Note what a machine says became of its request: used, or answered at the terminal.
+
+        One that waits is not asked any more, whatever the machine says of it: a restored database may be behind it.
+        """
         if state not in (ApprovalState.USED, ApprovalState.CANCELLED):
             raise WireError("expected `used` or `cancelled`")
         table = schema.approval
+        # A grant is made from the state: what no person approved must not become what was used.
+        ended = case((table.c.state == ApprovalState.APPROVED, state), else_=ApprovalState.CANCELLED)
         with self._database.begin_write() as connection:
             connection.execute(
                 update(table)
-                .where(table.c.machine == machine.id, table.c.request == request, table.c.state.in_(_OPEN_STATES))
-                .values(state=state, closed=now)
+                .where(table.c.machine == machine.id, table.c.request == request, table.c.state.in_(OPEN_STATES))
+                .values(state=ended, closed=now)
             )
 
     def expire(self, now: int) -> None:
@@ -259,7 +265,7 @@ class Approvals:
         """
         table = schema.approval
         # Before the transaction, because the key may have to be read first.
-        signed = self._sign_vote(person, approval, ballot)
+        record = self._sign_vote(person, approval, ballot)
         with self._database.begin_write() as connection:
             row = _lock_approval(connection, person.organisation, approval)
             self._check_open(row, ballot, now)
@@ -268,24 +274,25 @@ class Approvals:
             if any(vote.person == person.id for vote in votes):
                 raise VoteRefused("you have answered this already")
             needs = parse_needs(json.loads(row["document"]))
-            is_strong = ballot.assertion is not None and self._check_assertion(connection, person, row, ballot)
+            signed = self._check_assertion(connection, person, row, ballot)
             own = Vote(
                 person=person.id,
                 name=person.name,
                 approved=ballot.approved,
                 is_owner=is_person_of(owner, person.id),
                 groups=list_voting_groups(person),
-                is_strong=is_strong,
+                is_strong=signed is not None,
+                key=read_signer(signed),
             )
             refusals = [find_vote_problem(need, own) for need in needs]
             if all(refusals):
                 raise VoteRefused(refusals[0])
-            needs_key = any(need.strong for need, refusal in zip(needs, refusals, strict=True) if not refusal)
-            if ballot.approved and needs_key and not is_strong:
-                raise VoteRefused("this needs your security key")
-            _insert_vote(connection, row, own, ballot, now)
+            answered = [need for need, refusal in zip(needs, refusals, strict=True) if not refusal]
+            if ballot.approved and not all(own.has_signature_for(need) for need in answered):
+                raise VoteRefused(_explain_signature(own))
+            _insert_vote(connection, row, own, ballot, signed=signed, now=now)
             # In the transaction that counts it: no vote counts that the record does not have.
-            append_event(connection, person.organisation, actor=person.name, verb=ballot.verb, subject=signed, now=now)
+            append_event(connection, person.organisation, actor=person.actor, verb=ballot.verb, subject=record, now=now)
             state = ApprovalState.WAITING
             if not ballot.approved:
                 state = ApprovalState.REFUSED
@@ -315,13 +322,17 @@ class Approvals:
         if row["state"] != ApprovalState.WAITING:
             raise VoteRefused(f"this approval is {row['state']} already")
 
-    def _check_assertion(self, connection: Connection, person: Person, row: RowMapping, ballot: Ballot) -> bool:
-        assert ballot.assertion is not None
+    def _check_assertion(
+        self, connection: Connection, person: Person, row: RowMapping, ballot: Ballot
+    ) -> dict[str, str] | None:
+        """Return what a security key signed with this vote; None when the vote came without."""
+        if ballot.assertion is None:
+            return None
         challenge = build_challenge(row["request"], row["digest"])
-        problem = self._keys.verify_assertion(connection, person.id, ballot.assertion, challenge, ballot.origin)
-        if problem:
-            raise VoteRefused(problem)
-        return True
+        try:
+            return self._keys.verify_assertion(connection, person.id, ballot.assertion, challenge, ballot.origin)
+        except SignatureRefused as error:
+            raise VoteRefused(str(error)) from error
 
 
 def _lock_approval(connection: Connection, organisation: int, approval: int) -> RowMapping:
@@ -332,6 +343,13 @@ def _lock_approval(connection: Connection, organisation: int, approval: int) -> 
     if row is None:
         raise NotFound("no such approval")
     return row
+
+
+def _explain_signature(vote: Vote) -> str:
+    """Return why a yes is not signed as it has to be."""
+    if not vote.is_strong:
+        return "this needs your security key"
+    return f"the policy names the security keys that count here, and {vote.key[:19]}… is none of them"
 
 
 def _hash_shape(request: ApprovalRequest) -> str:
@@ -359,12 +377,17 @@ def _select_visible(person: Person, columns: Iterable[Column[Any]] = schema.appr
 
 
 def _find_owner(connection: Connection, row: RowMapping) -> int | None:
-    """Return the person of the machine that asks."""
-    owner = connection.execute(select(schema.machine.c.person).where(schema.machine.c.id == row["machine"])).scalar()
-    return int(owner) if owner is not None else None
+    """Return the person of the machine that asks; raise `VoteRefused` when it was revoked meanwhile."""
+    table = schema.machine
+    machine = connection.execute(select(table.c.person, table.c.revoked).where(table.c.id == row["machine"])).one()
+    if machine.revoked is not None:
+        raise VoteRefused("the machine that asks was revoked")
+    return int(machine.person) if machine.person is not None else None
 
 
-def _insert_vote(connection: Connection, row: RowMapping, vote: Vote, ballot: Ballot, now: int) -> None:
+def _insert_vote(
+    connection: Connection, row: RowMapping, vote: Vote, ballot: Ballot, *, signed: dict[str, str] | None, now: int
+) -> None:
     connection.execute(
         insert(schema.vote).values(
             approval=row["id"],
@@ -375,7 +398,7 @@ def _insert_vote(connection: Connection, row: RowMapping, vote: Vote, ballot: Ba
             reason=ballot.reason[:MAX_REASON_CHARS].replace("\0", "␀"),
             is_owner=vote.is_owner is True,
             groups=json.dumps(sorted(vote.groups)),
-            assertion=json.dumps(ballot.assertion) if vote.is_strong and ballot.assertion else None,
+            assertion=json.dumps(signed) if signed else None,
             at=now,
         )
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from verdikt.team.search_query import SearchQuery
 
 PAGE_ENTRIES = 500
+# The wide forms are taken for the plain ones in some languages.
+_FORMULA = re.compile(r"((?:^|[;\t\r\n])[\"']?)([^\S\t\r\n]*[=+\-@\uff1d\uff0b\uff0d\uff20])")
 _CSV_COLUMNS = ("ts", "machine", "session", "seq", "kind", "verdict", "guard", "class", "tool", "effect", "host")
 
 
@@ -90,7 +93,7 @@ def _stream_table(reader: StoreReader, query: SearchQuery) -> Iterator[bytes]:
     writer.writerow(columns)
     for entries in _walk_entries(reader, query):
         for entry in entries:
-            writer.writerow([_defuse_formula(str(entry[column])) for column in columns])
+            writer.writerow([defuse_formulas(str(entry[column])) for column in columns])
         yield buffer.getvalue().encode()
         buffer.seek(0)
         buffer.truncate()
@@ -114,9 +117,12 @@ EXPORT_FORMATS: dict[str, tuple[str, Callable[[StoreReader, SearchQuery], Iterat
 """Format → its media type, and what streams it."""
 
 
-def _defuse_formula(text: str) -> str:
-    """Return a cell that no spreadsheet runs: what an agent wrote may begin like a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+def defuse_formulas(text: str) -> str:
+    """Return a cell that no spreadsheet runs: what an agent wrote may begin like a formula.
+
+    Neither as a whole nor in a part: some take semicolons or tabs for the ends of cells, in spite of the quotes.
+    """
+    return _FORMULA.sub(r"\1'\2", text)
 
 
 EXPORT_ROUTES: tuple[ApiRoute, ...] = (

@@ -126,7 +126,7 @@ class MachineApi:
         now = self.service.clock.now()
         machine = self.service.machines.enrol(code, name, public_key, now)
         if machine is not None:
-            self.service.people.record_event(machine.organisation, name, "enrol", str(machine.id), now)
+            self.service.people.record_event(machine.organisation, f"machine {machine.id}", "enrol", name, now)
         return machine
 
     async def begin_device(self, _: EnrolledMachine | None, body: bytes) -> Response:

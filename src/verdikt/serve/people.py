@@ -45,8 +45,8 @@ class Person(NamedTuple):
 
     @property
     def actor(self) -> str:
-        """Who acts, as the service's own record names it."""
-        return self.name if self.scopes is None else f"token of {self.name}"
+        """Who acts, as the service's own record names it: with the number, because people choose their names."""
+        return f"{self.name} ({self.id})" if self.scopes is None else f"token of {self.name} ({self.id})"
 
 
 class Profile(NamedTuple):
@@ -147,7 +147,8 @@ class People:
             query = query.where(or_(*(field.ilike(pattern, escape="\\") for field in (table.c.name, table.c.email))))
         with self._database.begin_read_of(organisation) as connection:
             if after:
-                name = connection.execute(select(table.c.name).where(table.c.id == after)).scalar()
+                is_last = table.c.organisation == organisation, table.c.id == after
+                name = connection.execute(select(table.c.name).where(*is_last)).scalar()
                 query = query.where(tuple_(table.c.name, table.c.id) > tuple_(name, after))
             return [
                 {
@@ -251,7 +252,7 @@ def _save_profile(connection: Connection, organisation: int, profile: Profile) -
     values = {
         "name": profile.name,
         "roles": " ".join(sorted(profile.roles)),
-        "groups": "\n".join(sorted(group for group in profile.groups if "\n" not in group)),
+        "groups": "\n".join(sorted(group for group in profile.groups if group and "\n" not in group)),
         "email": profile.email,
     }
     if person is not None:

@@ -14,6 +14,7 @@ from sqlalchemy import delete, insert, select, update
 from verdikt.errors import WireError
 from verdikt.serve import schema
 from verdikt.serve.insertion import insert_for
+from verdikt.team.key_assertion import name_key, trim_assertion
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 CEREMONY_SECONDS = 300
 MAX_KEYS = 20
 MAX_NAME_CHARS = 60
+
+
+class SignatureRefused(WireError):
+    """A signature that does not hold, with the reason for the person."""
 
 
 class SecurityKeys:
@@ -79,7 +84,7 @@ class SecurityKeys:
         """Return the keys of a person."""
         with self._database.begin_read() as connection:
             rows = _read_credentials(connection, person.id)
-        return [{"id": row.id, "name": row.name, "added": row.added} for row in rows]
+        return [{"id": row.id, "name": row.name, "added": row.added, "key": _name_key(row.public_key)} for row in rows]
 
     def remove_key(self, person: Person, key: int) -> bool:
         """Remove a key of a person; return whether there was one."""
@@ -94,30 +99,35 @@ class SecurityKeys:
 
     def verify_assertion(
         self, connection: Connection, person: int, assertion: Mapping[str, Any], challenge: bytes, origin: str
-    ) -> str:
-        """Return why a key's signature does not hold for a challenge; empty when it does."""
+    ) -> dict[str, str]:
+        """Return what a key of a person signed for a challenge, to be kept; raise `SignatureRefused` with why not."""
         table = schema.credential
         try:
             credential_id = _decode_id(str(assertion.get("id", "")))
         except ValueError:
-            return "expected the signature of a security key"
+            raise SignatureRefused("expected the signature of a security key") from None
         row = connection.execute(
             select(table).where(table.c.person == person, table.c.credential_id == credential_id)
         ).one_or_none()
         if row is None:
-            return "this is not one of your security keys"
+            raise SignatureRefused("this is not one of your security keys")
         verified = _load_ceremony().verify_assertion(
             assertion, challenge, origin, bytes(row.public_key), row.sign_count
         )
         if verified is None:
-            return "the signature of your security key is not for this approval"
+            raise SignatureRefused("the signature of your security key is not for this approval")
         connection.execute(update(table).where(table.c.id == row.id).values(sign_count=verified.new_sign_count))
-        return ""
+        return trim_assertion(assertion, _load_ceremony().encode_public_key(bytes(row.public_key)))
 
 
 def _load_ceremony() -> Any:
     """Return the module that needs the library; most starts of a service need it never, or much later."""
     return import_module("verdikt.serve.webauthn_ceremony")
+
+
+def _name_key(public_key: bytes) -> str:
+    encoded = _load_ceremony().encode_public_key(bytes(public_key))
+    return name_key(encoded) if encoded else ""
 
 
 def _encode_id(credential_id: bytes) -> str:

@@ -8,6 +8,7 @@ from typing import Self
 from sqlalchemy import insert, select, update
 
 from verdikt.errors import ServiceError
+from verdikt.model.approval import OPEN_STATES, ApprovalState
 from verdikt.model.chain_head import ChainHead
 from verdikt.serve import schema
 from verdikt.serve.database import Database
@@ -75,14 +76,18 @@ class TeamStore:
             connection.execute(update(table).where(table.c.id == machine).values(person=person))
 
     def revoke_machine(self, organisation: int, machine: int, now: int) -> None:
-        """Take a machine's right to send; what it sent stays."""
-        table = schema.machine
+        """Take a machine's right to send; what it sent stays, and no person is asked for it any more."""
+        table, approvals = schema.machine, schema.approval
         with self.database.begin_write() as connection:
-            connection.execute(
+            revoked = connection.execute(
                 update(table)
                 .where(table.c.organisation == organisation, table.c.id == machine, table.c.revoked.is_(None))
                 .values(revoked=now)
             )
+            if revoked.rowcount:
+                is_open = approvals.c.state.in_(OPEN_STATES)
+                ended = {"state": ApprovalState.CANCELLED, "closed": now // 1_000_000}
+                connection.execute(update(approvals).where(approvals.c.machine == machine, is_open).values(ended))
 
     # Lines
 

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cbor2 import CBORDecodeError
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from webauthn import (
     generate_registration_options,
     options_to_json,
@@ -13,6 +15,7 @@ from webauthn import (
     verify_registration_response,
 )
 from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
+from webauthn.helpers import decode_credential_public_key, decoded_public_key_to_cryptography
 from webauthn.helpers.exceptions import WebAuthnException
 from webauthn.helpers.structs import (
     AuthenticatorSelectionCriteria,
@@ -71,3 +74,12 @@ def verify_assertion(
         )
     except _FAILURES:
         return None
+
+
+def encode_public_key(credential_public_key: bytes) -> bytes:
+    """Return a public key as SubjectPublicKeyInfo, which others can read; empty when it is none of a known kind."""
+    try:
+        key = decoded_public_key_to_cryptography(decode_credential_public_key(credential_public_key))
+    except (*_FAILURES, IndexError, CBORDecodeError):
+        return b""
+    return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

@@ -66,7 +66,7 @@ def _list_other_readings(words: list[Word], name: str) -> list[list[Word]]:
     known_words, readings, at = words[:1], [], 1
     while runner is not None and at + 1 < len(words) and words[at].text[:1] == "-" and words[at].text != "--":
         option, step = words[at].text, 1
-        if option[:2] != "--" or "=" in option or option in runner.known_options:
+        if not _is_unlisted(option, runner):
             step += option in runner.valued_options
             known_words = [*known_words, *words[at : at + step]]
         elif words[at + 1].text[:1] != "-":
@@ -75,6 +75,16 @@ def _list_other_readings(words: list[Word], name: str) -> list[list[Word]]:
         at += step
     # The first of them is what the plain reading finds: no option takes a value.
     return [*readings[1:], [*known_words, *words[at:]]] if readings else []
+
+
+def _is_unlisted(option: str, runner: Runner) -> bool:
+    """Return whether a record does not tell whether an option takes the next word; in a cluster, the last letter."""
+    if "=" in option or len(option) < 2 or option in runner.known_options:
+        return False
+    if option[:2] == "--":
+        return True
+    *flags, last = (f"-{letter}" for letter in option[1:])
+    return last not in runner.known_options and runner.plain_options.issuperset(flags)
 
 
 def _trace_possible_wrapper(call: CommandCall) -> None:

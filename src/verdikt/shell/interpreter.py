@@ -285,24 +285,17 @@ def _parse_interpreter_options(
 # Windows
 
 
-_POWERSHELL_VALUES = frozenset(
-    (
-        *("executionpolicy", "ep", "ex", "exec", "windowstyle", "w", "outputformat", "of", "inputformat", "if"),
-        *("version", "v", "configurationname", "workingdirectory", "wd", "settingsfile", "custompipename"),
-    )
-)
-
-
 def trace_powershell(call: CommandCall) -> str | None:
     """Record the program of PowerShell, which accepts every prefix of its options."""
     words = call.words
+    valued_options = {option.lower() for option in parse_valued_options(call.valued_options)}
     valued = False
     for index in range(1, len(words)):
         if valued:
             valued = False
             continue
         option = words[index].text.lower().lstrip("-/")
-        valued = words[index].text.startswith(("-", "/")) and option in _POWERSHELL_VALUES
+        valued = words[index].text.startswith(("-", "/")) and f"-{option}" in valued_options
         if not words[index].text.startswith(("-", "/")):
             call.record_code("powershell", " ".join(word.text for word in words[index:]))
             return None

@@ -69,7 +69,8 @@ class Runner(NamedTuple):
     command_exec_options: tuple[tuple[frozenset[str], tuple[ExecOption, ...]], ...]  # with the words of the command
     shell_lines: tuple[str, ...]  # prefixes of lines that it hands to a shell, from its arguments or its input
     valued_options: frozenset[str]  # those of the program itself that take the next word as their value
-    known_options: frozenset[str]  # those that its record lists for the program itself
+    plain_options: frozenset[str]  # those that take none
+    known_options: frozenset[str]  # all that its record lists for the program itself
     option_variable: str  # a variable whose words count as options
     trace: str  # the function that finds what it runs, where a row can't say it
 
@@ -108,6 +109,7 @@ def build_runner(record: Record) -> Runner:
         tuple(_iter_command_exec_options(record)),
         tuple(record.get("lines", ())),
         frozenset(valued.split()),
+        frozenset(record.get("flags", "").split()),
         frozenset(f"{record.get('flags', '')} {record.get('glued', '')} {valued}".split()),
         record.get("option_variable", ""),
         record.get("trace", ""),

@@ -8,8 +8,9 @@ from typing import Any
 
 from verdikt.errors import CanonicalError, PolicyError, WireError
 from verdikt.model.action import extract_subject
-from verdikt.model.approval import DOCUMENT_VERSION, PART_NAMES, ApprovalNeed, parse_need
+from verdikt.model.approval import DOCUMENT_VERSION, MAX_EXPIRES_SECONDS, PART_NAMES, ApprovalNeed, parse_need
 from verdikt.model.canonical_json import encode_canonical, hash_canonical, sha256_hex
+from verdikt.team.key_assertion import find_signer
 
 MAX_DOCUMENT_BYTES = 256 << 10
 MAX_NEEDS = 10
@@ -107,6 +108,8 @@ def parse_request(fields: Any) -> ApprovalRequest:
         raise WireError("expected an id of letters and digits")
     if not (0 < fields["asked"] < fields["expires"] < _MAX_TIME) or not 0 < fields["seq"] < 2**53:
         raise WireError("expected times and a number")
+    if fields["expires"] - fields["asked"] > MAX_EXPIRES_SECONDS:
+        raise WireError(f"expected an approval that waits for {MAX_EXPIRES_SECONDS // 3600} hours at most")
     calls = fields.get("calls", 1)
     if type(calls) is not int or not 0 < calls <= _MAX_CALLS:
         raise WireError("expected how often the call was made")
@@ -172,6 +175,12 @@ class Vote:
     """Whether this is the person of the machine that asks; None when the machine has no known person."""
     groups: frozenset[str]
     is_strong: bool
+    key: str = ""
+    """Name of the security key that signed it."""
+
+    def has_signature_for(self, need: ApprovalNeed) -> bool:
+        """Return whether the vote is signed as a need asks for it."""
+        return not need.strong or (self.is_strong and (not need.keys or self.key in need.keys))
 
 
 def find_vote_problem(need: ApprovalNeed, vote: Vote) -> str:
@@ -190,7 +199,7 @@ def is_satisfied(need: ApprovalNeed, votes: Iterable[Vote]) -> bool:
     counted = {
         vote.person
         for vote in votes
-        if vote.approved and not find_vote_problem(need, vote) and (vote.is_strong or not need.strong)
+        if vote.approved and not find_vote_problem(need, vote) and vote.has_signature_for(need)
     }
     return len(counted) >= need.count
 
@@ -242,7 +251,17 @@ def find_grant_problem(grant: Any, *, request: str, digest: str, machine: int, n
     if type(grant.get("not_after")) is not int or type(grant.get("approved")) is not bool:
         return "expected a time and an answer in the grant"
     votes = [vote for vote in grant["votes"] if isinstance(vote, Mapping) and vote.get("approved") is True]
-    people = {vote.get("person") for vote in votes}
-    if grant["approved"] and len(people) < max(need.count for need in needs):
+    if grant["approved"] and any(_count_people(votes, need, request, digest) < need.count for need in needs):
         return "the grant has fewer votes than the policy asks for"
     return ""
+
+
+def _count_people(votes: Iterable[Mapping[str, Any]], need: ApprovalNeed, request: str, digest: str) -> int:
+    """Return how many people said yes to a need as far as a machine can see: groups are the service's to know."""
+    challenge = build_challenge(request, digest)
+    people = set()
+    for vote in votes:
+        signer = find_signer(vote.get("assertion"), challenge) if need.strong else ""
+        if not need.strong or (signer and (not need.keys or signer in need.keys)):
+            people.add(vote.get("person"))
+    return len(people)

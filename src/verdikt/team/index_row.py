@@ -167,4 +167,5 @@ def read_objective(fields: Mapping[str, Any]) -> str:
         return ""
     body = fields.get("body", ABSENT_BODY)
     objective = body.get("objective") if isinstance(body, Mapping) else ""
-    return _make_storable(" ".join(objective.split()))[:SUMMARY_CHARS] if isinstance(objective, str) else ""
+    line = _make_storable(" ".join(objective.split())) if isinstance(objective, str) else ""
+    return line if len(line) <= SUMMARY_CHARS else f"{line[: SUMMARY_CHARS - 1]}…"

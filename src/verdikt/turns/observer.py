@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 from verdikt.claims.named_objects import find_directory_names, find_file_names
-from verdikt.knowledge import find_task_words
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import (
     WorkTree,
@@ -21,7 +20,7 @@ from verdikt.observe.git_repository import run_git
 from verdikt.observe.project_checks import detect_project_checks, read_task_script
 from verdikt.observe.small_file import read_small_text
 from verdikt.observe.work_tree import list_changes_between, read_work_tree
-from verdikt.runs.program_kinds import ANY_PROGRAM, is_optional_task, is_partial_test_run, is_project_wrapper
+from verdikt.runs.program_kinds import MODULE_VARIABLES, is_optional_task, is_partial_test_run, is_project_wrapper
 from verdikt.runs.shell_runs import ProgramRun, hides_status, read_runs
 from verdikt.runs.test_census import Census, take_census
 from verdikt.turns.facts import (
@@ -92,7 +91,7 @@ class TurnObserver:
         """
         faults: dict[int, dict[str, Any]] = {}
         values = dict(_ASSIGNMENT.findall(command))
-        places = [place for name in _MODULE_VARIABLES for place in values.get(name, "").split(":") if place]
+        places = [place for name in MODULE_VARIABLES for place in values.get(name, "").split(":") if place]
         for position, run in enumerate(runs):
             argv = tuple(map(str, run["argv"]))
             if run["kind"] not in ("test", "build", "lint") or not argv:
@@ -226,7 +225,6 @@ class TurnObserver:
         )
 
 
-_MODULE_VARIABLES = find_task_words(ANY_PROGRAM, "modules")
 _ASSIGNMENT = compile_lazily(r"\b([A-Z]+)=[\"']?([^\s\"';&|]+)")
 
 

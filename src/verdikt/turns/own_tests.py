@@ -86,6 +86,9 @@ def read_selection(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> Sel
     for word in run.argv[1:]:
         path = posixpath.relpath(posixpath.join(where, word.partition("::")[0].removesuffix("...")), root)
         path = "" if path == "." else path
+        # `python -m unittest tests.test_cart` names a module.
+        module = path.replace(".", "/") + ".py"
+        path = module if module in known else path
         # A word without a slash may be a command: `npm test`.
         is_known = "/" in word and any(is_path_below(test, path) for test in known)
         if not word.startswith("-") and (is_known or is_test_file(path) or word == "." or word.startswith("./")):

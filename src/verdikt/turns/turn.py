@@ -9,6 +9,7 @@ from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.work_tree import classify_file, name_test_run
 from verdikt.prompts.contract import Contract
 from verdikt.runs.logged_call import LoggedCall, read_call, read_tree_digest
+from verdikt.runs.program_kinds import list_chosen_packages
 from verdikt.runs.shell_runs import ProgramRun
 from verdikt.turns.facts import TreeState, TurnFacts
 
@@ -134,6 +135,8 @@ class TurnEvidence:
         named = {posixpath.relpath(path, root) for path in paths if path != root and is_path_below(path, root)}
         # `pytest packages/web`, `npm test -w packages/web`: the words name packages, whatever the options are called.
         chosen = {package for path in named if (package := self.facts.find_package(path))}
+        names = {name.rpartition("/")[2] for name in list_chosen_packages(run.argv)}
+        chosen |= {package for package in self.facts.packages if posixpath.basename(package) in names}
         return chosen or {"" if where == root else posixpath.relpath(where, root)}
 
     @property

@@ -3,21 +3,24 @@
 from collections.abc import Mapping
 
 import pytest
-from benchmarks.claims import Evaluation, evaluate_held_out
+from benchmarks.claims import Evaluation, Score, evaluate_held_out
 from tools.train_claims import Batch, load_batches
 
 FLOORS = {
-    "de": (0.93, 0.95),
-    "en": (0.96, 0.95),
-    "es": (0.91, 0.93),
-    "fr": (0.93, 0.91),
-    "ja": (0.92, 0.95),
-    "ko": (0.95, 0.96),
-    "pt": (0.92, 0.98),
-    "ru": (0.93, 0.95),
-    "zh": (0.95, 0.96),
+    "de": (0.88, 0.93),
+    "en": (0.95, 0.98),
+    "es": (0.88, 0.93),
+    "fr": (0.92, 0.80),
+    "ja": (0.93, 0.93),
+    "ko": (0.88, 0.93),
+    "pt": (0.88, 0.93),
+    "ru": (0.93, 0.93),
+    "zh": (0.93, 0.93),
 }
-"""The least precision and recall of `done` on the held-out batches: what was measured, less about one message."""
+"""The least precision and recall of `done` on the held-out batch: what was measured, less about one message."""
+
+OTHERS_FLOOR = (0.95, 0.97)
+"""The same of all languages beside English together, where one message counts less."""
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +44,19 @@ def test_claims_of_work_done_are_read_above_the_floor(evaluations: Mapping[str, 
 
     assert score.precision >= precision, "\n".join(evaluation.mistakes)
     assert score.recall >= recall, "\n".join(evaluation.mistakes)
+
+
+def test_other_languages_together_are_read_above_the_floor(evaluations: Mapping[str, Evaluation]) -> None:
+    """A mistake more in each of several languages shows, although none falls below its own floor."""
+    total = Score()
+    for language in FLOORS.keys() - {"en"}:
+        score = evaluations[language].scores["done"]
+        total.right += score.right
+        total.wrong += score.wrong
+        total.missed += score.missed
+
+    assert total.precision >= OTHERS_FLOOR[0]
+    assert total.recall >= OTHERS_FLOOR[1]
 
 
 @pytest.mark.parametrize("language", FLOORS)

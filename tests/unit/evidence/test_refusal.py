@@ -50,6 +50,26 @@ def test_named_file_is_quoted_so_that_the_command_can_be_pasted(tmp_path: Path, 
     assert player.shell(command)[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("project", "before", "command"),
+    [
+        ("python", "git switch -q -c 'fix/price'", "git push -u origin fix/price"),
+        ("python", "git remote rename origin upstream && git switch -q -c fix", "git push -u upstream fix"),
+        ("bare", "git switch -q -c fix", ""),
+    ],
+)
+def test_missing_push_is_suggested_as_git_accepts_it(tmp_path: Path, project: str, before: str, command: str) -> None:
+    """A branch that no remote has is named, with the remote that there is; without one nothing can be pushed."""
+    player = TurnPlayer(tmp_path, project)
+    player.step({"ask": "Add a note, commit it and push it"})
+    player.step({"run": f"{before} && echo note > note.txt && git add note.txt && git commit -q -m note"})
+
+    suggested = find_command(refuse(player, "I added `note.txt`, committed it and pushed the branch."))
+
+    assert suggested == command
+    assert not suggested or player.shell(suggested)[0] == 0
+
+
 def test_refusal_without_a_command_says_what_to_say(tmp_path: Path) -> None:
     """Where nothing can prove it, the way out is to say that it is not verified."""
     player = TurnPlayer(tmp_path, "none")

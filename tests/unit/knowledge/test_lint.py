@@ -6,8 +6,9 @@ import pytest
 
 from verdikt.effects.effect_catalog import EFFECT_CATALOG
 from verdikt.effects.record_check import find_row_mistakes
+from verdikt.knowledge import find_record
 from verdikt.knowledge.compiler import compile_files, read_files
-from verdikt.knowledge.lint import lint_files, lint_records, lint_reports
+from verdikt.knowledge.lint import lint_files, lint_overlaps, lint_records, lint_reports
 
 
 def test_shipped_records_are_clean() -> None:
@@ -34,6 +35,27 @@ def test_shipped_records_are_clean() -> None:
             {"effects": [{"does": "fs.read", "when": "-a -b"}, {"does": "fs.list", "else": True, "when": "-b"}]},
             "`fs.list` is never reached: earlier rows apply under the same conditions",
         ),
+        (
+            {
+                "effects": [
+                    {"does": "fs.read", "when": "--force"},
+                    {"does": "fs.list", "else": True, "when": "--force+--all"},
+                ]
+            },
+            "`fs.list` is never reached: earlier rows apply under the same conditions",
+        ),
+        (
+            {"effects": [{"does": "fs.read", "when": "-a+!-a"}]},
+            "`fs.read` is never reached: its conditions contradict each other",
+        ),
+        (
+            {"prefixes": "beta*", "commands": [{"names": "betas list", "does": "fs.list"}]},
+            "betas list: is never reached: `betas` is one of the `prefixes`",
+        ),
+        (
+            {"commands": [{"names": "a b c d e", "does": "fs.list"}]},
+            "a b c d e: only 4 words are compared with a command",
+        ),
         ({"values": "-o", "flags": "-o -v"}, "`-o` is listed with and without a value"),
         (
             {"values": "-o", "commands": [{"names": "go", "flags": "-o"}]},
@@ -52,6 +74,15 @@ def test_mistake_is_told(record: dict[str, Any], problem: str) -> None:
     assert [
         line.removeprefix("test.toml: x ").removeprefix("go: ").removeprefix("test.toml: x: ") for line in problems
     ] == [problem]
+
+
+def test_record_that_contradicts_the_shipped_one_is_told() -> None:
+    """An own record that takes an option otherwise than the shipped one is wrong, or the shipped one is."""
+    records = compile_files({"own": {"program": [{"names": "kubectl", "flags": "-n", "values": "--context"}]}})
+
+    (problem,) = lint_overlaps(records, find_record)
+
+    assert problem == "own.toml: kubectl: `-n` takes no value here, unlike in the shipped record"
 
 
 @pytest.mark.parametrize(

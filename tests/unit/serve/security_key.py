@@ -8,6 +8,7 @@ import cbor2
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from sqlalchemy import insert
 from webauthn.helpers import base64url_to_bytes, bytes_to_base64url
 
@@ -28,6 +29,7 @@ class SoftwareKey:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._id = b"key of " + person.name.encode() + secrets.token_bytes(8)
         numbers = self._key.public_key().public_numbers()
+        self.public_key = self._key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
         public_key = cbor2.dumps(
             {1: 2, 3: -7, -1: 1, -2: numbers.x.to_bytes(32, "big"), -3: numbers.y.to_bytes(32, "big")}
         )

@@ -24,6 +24,7 @@ from verdikt.model.entry import EntryKind, build_entry
 from verdikt.serve import schema
 from verdikt.serve.api import ROUTES
 from verdikt.serve.app import PAGES, SECURITY_HEADERS
+from verdikt.serve.exports import defuse_formulas
 from verdikt.serve.feed import FEED_ROUTE
 from verdikt.serve.fleet_reads import TRAITS
 from verdikt.serve.machine_api import MACHINE_ROUTES
@@ -82,9 +83,11 @@ def make_named_things(route: ApiRoute, site: Site, owner: Person) -> dict[str, A
         assert begun is not None
         named["code"] = begun.code
     if "{approval}" in route.path:
-        request = build_request(secrets.randbelow(2**40), site.machine.id)
-        machine = EnrolledMachine(site.machine.id, site.machine.organisation)
-        named["approval"], _ = service.approvals.submit(machine, request, int(now))
+        # Another machine each time: what a revoked one asked for is asked no more.
+        asking = add_machine(site.store, f"asking-{secrets.token_hex(8)}", team="web")
+        request = build_request(secrets.randbelow(2**40), asking.id)
+        enrolled = EnrolledMachine(asking.id, asking.organisation)
+        named["approval"], _ = service.approvals.submit(enrolled, request, int(now))
         named["digest"] = request.digest
     if "{key}" in route.path:
         named["key"] = SoftwareKey(site.store, owner, ORIGIN).number
@@ -289,11 +292,30 @@ def test_a_write_of_another_site_is_refused(sqlite_site: Site, headers: dict[str
     assert {client.post(path, json={}, headers=headers).status_code for path in paths} == {403}
     events = sqlite_site.people.list_events(sqlite_site.machine.organisation)[:-before]
     assert [(event["actor"], event["verb"], event["object"]) for event in events[::-1]] == [
-        ("Ana", "refused", path) for path in paths
+        ("Ana (1)", "refused", path) for path in paths
     ]
     # Without a person's right there is nothing to record, and a flood of it fills nothing.
     assert sqlite_site.open_client().post(paths[0], json={}, headers=headers).status_code == 403
     assert len(sqlite_site.people.list_events(sqlite_site.machine.organisation)) == before + len(paths)
+
+
+def test_the_record_tells_those_apart_who_chose_one_name(sqlite_site: Site) -> None:
+    """People and machines choose what they are called: the record has their number, and no machine is a person."""
+    organisation, now = sqlite_site.machine.organisation, sqlite_site.clock.now()
+    for subject in ("ana", "mallory"):
+        person = sqlite_site.people.ensure_person(organisation, subject, "Ana", frozenset({"viewer"}))
+        link = sqlite_site.people.create_link(person, now)
+        assert post(sqlite_site.open_client(), "/v1/sign-in", {"code": link}).status_code == 200
+    code = sqlite_site.service.machines.create_code(organisation, 1, 60, now)
+    body = {"code": code, "name": "Ana", "public_key": "07" * 32}
+    machine = sqlite_site.open_client().post("/v1/enrol", json=body).json()["machine"]
+    events = sqlite_site.people.list_events(organisation)
+
+    assert [(event["actor"], event["verb"], event["object"]) for event in events] == [
+        (f"machine {machine}", "enrol", "Ana"),
+        ("Ana (2)", "sign_in", "Ana"),
+        ("Ana (1)", "sign_in", "Ana"),
+    ]
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost:8787", ""])
@@ -489,6 +511,30 @@ def test_export_is_the_lines_or_a_table_of_what_was_found(site: Site) -> None:
     assert ",=cmd" not in table.text
 
 
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("=1+1", "'=1+1"),
+        ("-2", "'-2"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        # As wide characters, which some spreadsheets take for the plain ones.
+        ("\uff1d1+1", "'\uff1d1+1"),
+        ("\uff20x", "'\uff20x"),
+        (" =1+1", "' =1+1"),
+        ("\n=1+1", "\n'=1+1"),
+        # Where a semicolon or a tab begins a cell, whatever is quoted.
+        ("echo x;=cmd|' /C calc'!A0", "echo x;'=cmd|' /C calc'!A0"),
+        ("a;\t+1", "a;\t'+1"),
+        ('a";"=1', 'a";"\'=1'),
+        ("one\n=2", "one\n'=2"),
+        ("git commit -m a=b; rm -f x; echo +1", "git commit -m a=b; rm -f x; echo +1"),
+    ],
+)
+def test_a_cell_of_a_table_is_no_formula(text: str, cell: str) -> None:
+    """Whichever separator a spreadsheet takes, and however the sign of a formula is written; other text stays."""
+    assert defuse_formulas(text) == cell
+
+
 def test_an_export_is_recorded_before_its_first_line(sqlite_site: Site) -> None:
     """What leaves the service may be of every team; a program is named as what it is."""
     auditor = sqlite_site.sign_in("auditor")
@@ -498,8 +544,8 @@ def test_an_export_is_recorded_before_its_first_line(sqlite_site: Site) -> None:
     events = sqlite_site.people.list_events(sqlite_site.machine.organisation)
 
     assert [(event["actor"], event["object"]) for event in events if event["verb"] == "export"] == [
-        ("token of Ana", "jsonl"),
-        ("Ana", "csv verdict:block"),
+        ("token of Ana (1)", "jsonl"),
+        ("Ana (1)", "csv verdict:block"),
     ]
 
 

@@ -11,9 +11,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
-from tests.asking_machine import POLICY, AskingMachine, build_call
+from tests.asking_machine import POLICY, AskingMachine, build_asking_policy, build_call
 from tests.unit.serve.http_client import ORIGIN, Site, post
 from tests.unit.serve.security_key import SoftwareKey, mirror_signature, write_otherwise
+from tests.unit.serve.submissions import NOW
 from tests.unit.team.chains import build_lines
 from verdikt.errors import WireError
 from verdikt.ledger.approval_outbox import list_announced
@@ -28,7 +29,8 @@ from verdikt.serve.machines import EnrolledMachine
 from verdikt.serve.people import Person
 from verdikt.serve.store import TeamStore
 from verdikt.ship.approval_courier import ApprovalCourier
-from verdikt.team.approval_wire import encode_vote, parse_request
+from verdikt.team.approval_wire import build_grant, encode_vote, parse_request
+from verdikt.team.key_assertion import trim_assertion
 
 NOT_ASKED = "this is no longer asked: it was answered at the terminal, or the policy has changed"
 
@@ -139,7 +141,7 @@ def test_each_vote_is_signed_in_the_record_of_the_service(team: Team) -> None:
         team.site.machine.organisation, "Ben", "Ben", frozenset({"approver"}), ["release"]
     )
 
-    assert (event["actor"], number, digest) == ("Ben", str(approval["id"]), approval["digest"])
+    assert (event["actor"], number, digest) == (f"Ben ({voter})", str(approval["id"]), approval["digest"])
     key.verify(bytes.fromhex(signature), encode_vote(approval["id"], voter, approval["digest"], approved=True))
 
 
@@ -428,6 +430,7 @@ def test_a_call_that_waits_is_one_question_with_a_counter(team: Team) -> None:
         ({"digest": "0" * 64}, "does not have the digest"),
         ({"document": {}}, "expected a document of this version"),
         ({"expires": 0}, "expected times"),
+        ({"expires": 2**40 - 1}, "expected an approval that waits for 168 hours at most"),
         ({"id": "../x"}, "expected an id"),
         ({"texts": None}, "expected `texts`"),
     ],
@@ -454,6 +457,38 @@ def test_a_text_that_was_not_pinned_is_not_shown(tmp_path: Path) -> None:
 
     assert "/home/dev/project/deploy.sh" in parse_request(request).texts
     assert "/home/dev/project/deploy.sh" not in parse_request({**request, "texts": texts}).texts
+
+
+def test_what_a_revoked_machine_asked_for_ends(team: Team) -> None:
+    """It is no more on the page, what is approved is granted no more, and a vote in the same moment does not count."""
+    approval = team.ask()
+    for client in team.release:
+        vote(client, approval)
+    waiting = team.ask("./deploy.sh staging")
+    team.site.store.revoke_machine(team.site.machine.organisation, team.site.machine.id, NOW)
+    enrolled = EnrolledMachine(team.site.machine.id, team.site.machine.organisation)
+    approvals, now = team.site.service.approvals, int(team.site.clock.now())
+    answers = approvals.read_answers(enrolled, [approval["request"]], now)
+    with team.site.store.database.begin_write() as connection:
+        # One that came while its key was still known.
+        connection.execute(update(schema.approval).where(schema.approval.c.id == waiting["id"]).values(state="waiting"))
+
+    assert answers == {approval["request"]: {"state": "cancelled"}}
+    assert [item["id"] for item in team.list_waiting()] == [waiting["id"]]
+    assert vote(team.release[0], waiting) == (403, "the machine that asks was revoked")
+
+
+def test_what_no_person_approved_is_never_granted(team: Team) -> None:
+    """A machine that says that it used an approval which waits ends it: no grant is signed, and no vote counts."""
+    approval = team.ask()
+    enrolled = EnrolledMachine(team.site.machine.id, team.site.machine.organisation)
+    approvals, now = team.site.service.approvals, int(team.site.clock.now())
+    approvals.report(enrolled, approval["request"], ApprovalState.USED, now)
+    answers = approvals.read_answers(enrolled, [approval["request"]], now)
+
+    assert answers == {approval["request"]: {"state": "cancelled"}}
+    assert vote(team.release[0], approval) == (403, NOT_ASKED)
+    assert not team.machine.decide().passed
 
 
 def test_a_grant_that_the_service_did_not_sign_is_not_taken(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -568,7 +603,7 @@ def test_a_token_cannot_vote_and_its_attempt_is_recorded(team: Team) -> None:
     assert response.status_code == 403
     assert response.json()["error"] == "a token cannot do this: sign in"
     event = team.site.people.list_events(team.site.machine.organisation)[0]
-    assert (event["actor"], event["verb"], event["object"]) == ("token of Ben", "refused", path)
+    assert (event["actor"], event["verb"], event["object"]) == (f"token of Ben ({id})", "refused", path)
     assert team.list_waiting()[0]["needs"][0]["given"] == 0
 
 
@@ -620,6 +655,70 @@ def test_a_signature_counts_for_its_own_person_and_page_only(team: Team) -> None
     assert vote(ben, approval, assertion={"id": "%%%"})[0] == 403
     assert team.list_verbs().count("approve_rejected") == before + 4
     assert vote(ben, approval, assertion=own.sign(challenge)) == (200, "approved")
+
+
+RELEASE = "release-it --major"
+
+
+def ask_with_keys(team: Team, *keys: SoftwareKey) -> tuple[TestClient, dict[str, Any]]:
+    """Let the agent ask for a yes that only these keys can sign; return Ben's browser and the question."""
+    ben = team.sign_in("Ben", "approver", group="release")
+    names = {row["id"]: row["key"] for row in ben.get("/v1/keys").json()["keys"]}
+    named = ", ".join(names[key.number] for key in keys)
+    team.machine.govern(build_asking_policy(release=f"{{by: {{group: release}}, strong: true, keys: [{named}]}}"))
+    team.machine.decide(build_call(RELEASE))
+    team.courier.deliver()
+    return ben, team.list_waiting(ben)[-1]
+
+
+@pytest.fixture
+def ben(team: Team) -> Person:
+    """Return a member of the group `release`."""
+    organisation = team.site.machine.organisation
+    id = team.site.people.ensure_person(organisation, "Ben", "Ben", frozenset({"approver"}), ["release"])
+    return Person(id, organisation, "Ben", frozenset())
+
+
+def test_where_the_policy_names_keys_only_these_count(team: Team, ben: Person) -> None:
+    """A key that was added with a stolen cookie is a key of the person, and still none that the policy names."""
+    named, added = SoftwareKey(team.site.store, ben, ORIGIN), SoftwareKey(team.site.store, ben, ORIGIN)
+    client, approval = ask_with_keys(team, named)
+    challenge = client.get(f"/v1/approvals/{approval['id']}").json()["challenge"]
+    status, problem = vote(client, approval, assertion=added.sign(challenge))
+    assert vote(client, approval, assertion=named.sign(challenge)) == (200, "approved")
+    team.courier.deliver()
+
+    assert (status, problem[:52]) == (403, "the policy names the security keys that count here, ")
+    assert approval["needs"][0]["text"] == "`release` (with a security key that the policy names)"
+    assert team.machine.decide(build_call(RELEASE)).passed
+
+
+@pytest.mark.parametrize("forged", ["nothing", "a name", "another key", "another call", "a changed signature"])
+def test_a_service_that_was_taken_over_grants_nothing_that_is_strong(
+    team: Team, ben: Person, monkeypatch: pytest.MonkeyPatch, forged: str
+) -> None:
+    """It holds the key that signs grants: the machine verifies what the security key signed, and which key it was."""
+    named, invented = SoftwareKey(team.site.store, ben, ORIGIN), SoftwareKey(team.site.store, ben, ORIGIN)
+    client, approval = ask_with_keys(team, named)
+    challenge = client.get(f"/v1/approvals/{approval['id']}").json()["challenge"]
+    right = trim_assertion(named.sign(challenge), named.public_key)
+    signed: Any = {
+        "nothing": None,
+        "a name": {"public_key": named.public_key.hex()},
+        "another key": trim_assertion(invented.sign(challenge), invented.public_key),
+        "another call": trim_assertion(named.sign("00" * 32), named.public_key),
+        "a changed signature": right | {"signature": right["signature"][:-4] + "AAAA"},
+    }[forged]
+    votes = [{"person": ben.id, "name": "Ben", "approved": True, "reason": "", "assertion": signed}]
+    monkeypatch.setattr(
+        "verdikt.serve.approvals.build_grant", lambda **fields: build_grant(**{**fields, "votes": votes})
+    )
+    with team.site.store.database.begin_write() as connection:
+        connection.execute(update(schema.approval).values(state="approved", decided=1, not_after=2**40))
+    team.courier.deliver()
+
+    assert team.courier.problems[approval["request"]].startswith("the grant has fewer votes than the policy asks for")
+    assert not team.machine.decide(build_call(RELEASE)).passed
 
 
 @pytest.mark.parametrize("round", range(8))

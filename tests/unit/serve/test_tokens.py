@@ -126,6 +126,25 @@ def test_tokens_and_people_come_in_pages(site: Site) -> None:
     assert [person["name"] for person in list_all("/v1/people", "people", q="LE")] == ["Cleo", "Cleo"]
 
 
+def test_a_cursor_tells_nothing_of_a_person_of_another_organisation(site: Site) -> None:
+    """A page that begins after them is empty: which of the own people come after them would tell their name."""
+    foreign = site.people.ensure_person(site.other_machine.organisation, "aaron", "Aaron", frozenset({"viewer"}))
+    admin = site.sign_in("admin")
+
+    assert admin.get(f"/v1/people?cursor={foreign}").json() == {"people": [], "cursor": ""}
+
+
+def test_a_group_without_a_name_is_none(site: Site) -> None:
+    """A machine without a team is that of no group, whatever the provider names."""
+    subject = f"{site.machine.organisation}-viewer"
+    client = site.sign_in("viewer")
+    site.people.ensure_person(
+        site.machine.organisation, subject, "Ana", frozenset({"viewer"}), groups=["", "web", "a\nb"]
+    )
+
+    assert client.get("/v1/me").json()["groups"] == ["web"]
+
+
 def test_people_see_and_revoke_their_own_tokens(site: Site) -> None:
     """Another person's token is not found; an administrator's hand reaches all."""
     make_token(site, "read")

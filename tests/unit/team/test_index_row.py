@@ -2,7 +2,15 @@
 
 from tests.unit.team.chains import build_body, build_lines
 from verdikt.model.entry import ENTRY_KINDS, Entry, EntryKind, decode_entry, seal_entry, unseal_line
-from verdikt.team.index_row import KIND_CODES, IndexRow, build_index, build_index_row, read_objective, read_place
+from verdikt.team.index_row import (
+    KIND_CODES,
+    SUMMARY_CHARS,
+    IndexRow,
+    build_index,
+    build_index_row,
+    read_objective,
+    read_place,
+)
 
 
 def index(line: bytes) -> IndexRow:
@@ -76,6 +84,8 @@ def test_read_place_finds_host_and_directory() -> None:
 def test_read_objective_is_the_contract_in_one_line() -> None:
     """What a person asked for names the session; other kinds and other types do not."""
     assert read_objective({"kind": "contract", "body": {"objective": "Add\n a retry"}}) == "Add a retry"
+    long = read_objective({"kind": "contract", "body": {"objective": "word " * 100}})
+    assert (len(long), long[-6:]) == (SUMMARY_CHARS, " word…")
     assert read_objective({"kind": "decision", "body": {"objective": "x"}}) == ""
     assert read_objective({"kind": "contract", "body": {"objective": 7}}) == read_objective({"kind": "contract"}) == ""
 

@@ -88,8 +88,10 @@ def test_a_person_approves_by_one_key_and_the_call_runs_once(desk: Desk) -> None
     assert said is not None
     assert computed["y"] < said["y"]
     expect(page.locator("nav .badge")).to_have_text("1")
+    request = card.locator(".id").inner_text()
     page.keyboard.press("a")
     expect(page.get_by_text("No agent waits for an answer.")).to_be_visible()
+    expect(page.locator(".message")).to_have_text(f"{request}: approved")
     expect(page.locator("nav .badge")).to_have_count(0)
 
     assert [desk.runs("./deploy.sh prod", HOSTILE), desk.runs("./deploy.sh prod", HOSTILE)] == [True, False]

@@ -237,6 +237,16 @@ def test_a_session_shows_where_claims_and_gaps_are_and_what_an_edit_changed(brow
     assert complaints == []
 
 
+def test_each_character_that_is_not_seen_has_a_sign_of_its_own(page: Page) -> None:
+    """By its number, in whatever font; in a text of several lines tabs and newlines stay."""
+    shown = page.evaluate(
+        """async () => { const { showText, showBlock } = await import("/static/text.js");
+        return [showText("a\\u001b[31m\\u0007\\t\\u007f\\u202eb"), showBlock("\\ta\\u001b\\nb\\r")]; }"""
+    )
+
+    assert shown == ["a‹U+001B›[31m‹U+0007›‹U+0009›‹U+007F›‹U+202E›b", "\ta‹U+001B›\nb‹U+000D›"]
+
+
 def test_nothing_that_an_agent_wrote_does_anything(browser: Browser, tmp_path: Path) -> None:
     """Markup, escapes and invisible characters in every field of every page are shown, and never run."""
     entries = write_hostile_log(tmp_path)

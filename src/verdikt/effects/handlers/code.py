@@ -9,21 +9,14 @@ from verdikt.effects.invocation import Invocation
 from verdikt.effects.program_evaluator import evaluate_program, run_script
 from verdikt.effects.program_record import find_program
 from verdikt.effects.word_kinds import SECRET_NAME
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Effect, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 
-_SERVER_MODULES = word_set(
-    "http.server SimpleHTTPServer pyftpdlib smtpd aiosmtpd uvicorn gunicorn flask django streamlit jupyter hypercorn"
-)
-_BUILD_MODULES = word_set(
-    "pytest unittest doctest nose nose2 tox nox mypy ruff black isort flake8 pylint pyflakes coverage build "
-    "compileall py_compile timeit cProfile profile trace pdb json.tool venv virtualenv ensurepip zipfile tarfile "
-    "calendar this site sysconfig platform inspect dis ast tokenize pydoc sphinx mkdocs cython IPython ipykernel "
-    "jupyter bandit vulture pyright pre_commit twine.check"
-)
+_SERVER_MODULES = find_role("python_server_module")
+_BUILD_MODULES = find_role("python_build_module")
 _MODULE_PROGRAMS = {"pip3": "pip", "awscli": "aws"}
-_WARNING_OPTIONS = ("-W", "-X")
 _TRUSTED_NAMES = word_set("sudo doas su ssh gpg passwd login git")
 _SAME_PROGRAMS = word_set("sudo doas run0 command builtin env noglob nocorrect")
 _JOINS = compile_lazily(r"[;&|]")
@@ -32,17 +25,17 @@ _VARIABLE = compile_lazily(r"\$\{?([A-Za-z_]\w*)(?!\w*:?\+)")
 
 
 def classify_python(call: Invocation) -> Iterator[Effect]:
-    argv = call.command.argv[1:]
+    argv, operands = call.command.argv[1:], call.args.operands
     for index, word in enumerate(argv):
         text = word.text
+        if operands and word is operands[0]:
+            yield from run_script(argv[index:], call)
+            return
         is_cluster = text[:1] == "-" and text[:2] != "--" and len(text) > 1
         if is_cluster and text.endswith("m"):
             yield from _classify_module(call, argv[index + 1 :])
             return
         if text.startswith("-c") or (is_cluster and "c" in text and text[1:].isalpha()):
-            return
-        if text[:1] != "-" and (not index or argv[index - 1].text not in _WARNING_OPTIONS):
-            yield from run_script(argv[index:], call)
             return
     yield from run_script((), call)
 

@@ -250,18 +250,16 @@ def classify_redis(call: Invocation) -> Iterator[Effect]:
     target = (Target(host.display_text if host is not None else "redis", "database"),)
     # `--cluster call HOST:PORT …`
     servers = [word for word in call.args.operands if call.args.has_flag("--cluster") and ":" in word.text]
-    store = find_data_store(call, servers)
-    number = call.args.get_value("-n")
-    numbers = [number.text] if number is not None else store.names
     if host is not None and call.args.has_flag("-x -X") and not is_local_address(host.text):
         yield call.make_effect("net.send", (Target(host.display_text, "host"),), note="what is handed to it")
     for line in lines:
         name, rest = line[0].lower(), [part.lower() for part in line[1:]]
         if name in ("flushall", "flushdb") or (name == "call" and {"flushall", "flushdb"} & set(rest)):
+            store, number = find_data_store(call, servers), call.args.get_value("-n")
+            numbers = [number.text] if number is not None else store.names
             is_trial = store.is_here and name == "flushdb" and any(map(is_trial_number, numbers))
-            recoverable = True if store.is_here else None
             yield call.make_effect(
-                "db.schema" if is_trial else "db.drop", target, recoverable=recoverable, note="every key"
+                "db.schema" if is_trial else "db.drop", target, recoverable=store.is_here or None, note="every key"
             )
         elif name in _REDIS_ADMIN and not (rest and rest[0] in _REDIS_READ):
             whole = any("flush" in part for part in rest)

@@ -6,6 +6,7 @@ from verdikt.effects.arguments import Arguments, word_set
 from verdikt.effects.code.script import classify_script
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.plain_settings import PLAIN_SETTINGS, changes_plain_settings, is_plain_setting
+from verdikt.effects.target import lies_in_home
 from verdikt.effects.word_kinds import SECRET_NAME
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
@@ -17,9 +18,9 @@ def classify_grep(call: Invocation) -> Iterator[Effect]:
     given = args.has_flag("-e --regexp -f --file --files --type-list")
     files = call.make_effects("fs.read", args.operands if given else args.operands[1:])
     is_secret = any(target.zone is Zone.SECRET for effect in files for target in effect.targets)
+    counts = is_secret and args.has_flag("-c --count -q --quiet --silent -l -L --files-with-matches")
     # What is kept in a file is more than a look at a setting.
-    is_plain = _is_plain(args, given=given) and not _keeps_output(call)
-    if is_secret and (is_plain or args.has_flag("-c --count -q --quiet --silent -l -L --files-with-matches")):
+    if counts or (is_secret and _is_plain(args, given=given) and not _keeps_output(call)):
         files = call.make_effects("fs.list", args.operands if given else args.operands[1:])
     yield from files
     if args.operands and args.has_flag("-r -R --recursive --hidden") and args.operands[-1].text[:1] in ("/", "~"):
@@ -40,16 +41,15 @@ def _is_plain(args: Arguments, *, given: bool) -> bool:
 
 
 _SECRETS = compile_lazily(
-    r"(?i)BEGIN .*PRIVATE|passw(?:or)?d|secret|api[_.-]?key|access[_.-]?key|aws_|AKIA|token|credential"
+    r"(?i)BEGIN .*PRIVATE|passw(?:or)?d|secret|(?:api|access)[_.-]?key|aws_|AKIA|token|credential"
 )
 
 
 def _classify_password_search(call: Invocation, places: list[Word], pattern: str) -> Iterator[Effect]:
     """Passwords looked for in everything that a person or the machine has."""
     if _SECRETS.search(pattern):
-        found = tuple(
-            t for t in map(call.resolve_path, places) if t.zone in (Zone.HOME, Zone.SECRET) or t.path in _EVERYTHING
-        )
+        home = call.facts.home
+        found = tuple(t for t in map(call.resolve_path, places) if t.path in _EVERYTHING or lies_in_home(t, home))
         if found:
             yield call.make_effect("cred.read", found, possible=True, note=f"looks for {pattern}")
 

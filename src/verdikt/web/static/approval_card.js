@@ -3,7 +3,7 @@ import { call, useData } from "./api.js";
 import { Diff, Effect, Payload } from "./detail.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 import { useKeys } from "./keys.js";
-import { copyText } from "./message.js";
+import { announce, copyText } from "./message.js";
 import { signWithKey } from "./security_keys.js";
 import { lastName, showBlock, showCount, showMoment, showText } from "./text.js";
 
@@ -69,7 +69,7 @@ function CardBody({ approval, onShown, onVoted }) {
       <p>${data.says ? `“${showText(data.says)}”` : html`<span class="facts">nothing</span>`}</p>
     </section>
     <p class="facts">
-      same shape before: approved ${approved}, refused ${earlier.refused ?? 0}, expired ${earlier.expired ?? 0}
+      ${approved || earlier.refused || earlier.expired ? `same shape before: approved ${approved}, refused ${earlier.refused ?? 0}, expired ${earlier.expired ?? 0}` : "none of this shape was answered before"}
       ${data.chain ? html` · <a href=${`/session/${data.chain}?seq=${data.seq}`}>the actions before it</a>` : ""}
       ${" · "}digest <code>${data.digest.slice(0, 16)}…</code>
     </p>
@@ -127,7 +127,9 @@ function Ballot({ approval, onVoted }) {
     setIsBusy(true);
     try {
       const state = await sendVote(approval, { approved, reason: reason.current.value.trim() });
-      setMessage(state === "waiting" ? "counted; more votes are needed" : state);
+      // At the edge of the page, because the card leaves the list.
+      announce(`${showText(approval.request)}: ${state === "waiting" ? "counted; more votes are needed" : state}`);
+      setMessage("");
       if (proposes) setProposal(proposeRule(approval));
       else onVoted();
     } catch (error) {

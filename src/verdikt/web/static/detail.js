@@ -53,8 +53,7 @@ function Decision({ body, outcome, address }) {
     <dd>${showText(action.tool)}<${Payload} payload=${action.payload} /></dd>
     <dt>verdict</dt>
     <dd><${Verdict} verdict=${showText(verdict.kind)} /> ${showText(verdict.reason)}</dd>
-    <dt>rule</dt>
-    <dd><a href=${`/integrity?q=${encodeURIComponent(`guard:${verdict.guard}`)}`}>${showText(verdict.guard)}</a></dd>
+    ${verdict.kind !== "pass" && html`<dt>rule</dt><dd><a href=${`/integrity?q=${encodeURIComponent(`guard:${verdict.guard}`)}`}>${showText(verdict.guard)}</a></dd>`}
     ${verdict.fix && html`<dt>fix</dt><dd>${showText(verdict.fix)}</dd>`}
     <dt>effects</dt>
     <dd>
@@ -117,7 +116,7 @@ export function Payload({ payload }) {
 
 export function Diff({ before, after }) {
   const marks = { "+": "added", "-": "removed" };
-  return html`<pre class="diff" tabindex="0">${diffLines(before, after).map(({ mark, line }) => html`<span class=${marks[mark] ?? "same"}>${mark} ${showText(line)}${"\n"}</span>`)}</pre>`;
+  return html`<pre class="diff" tabindex="0">${diffLines(before, after).map(({ mark, line }) => html`<span class=${marks[mark] ?? "same"}>${mark} ${showBlock(line)}${"\n"}</span>`)}</pre>`;
 }
 
 function Value({ name, value }) {

@@ -1,6 +1,7 @@
 // Security keys and passkeys: one signs the digest of the very call that is shown, in answer to this approval.
 import { call, useData } from "./api.js";
 import { html, useRef, useState } from "./html.js";
+import { copyText } from "./message.js";
 import { instead } from "./parts.js";
 import { showMoment, showText } from "./text.js";
 
@@ -49,11 +50,12 @@ export function SecurityKeys() {
     });
   return html`<section>
     <h2>Security keys</h2>
-    <p class="facts">A key or passkey signs what you approve, where the policy asks for it.</p>
+    <p class="facts">A key or passkey signs what you approve, where the policy asks for it. A policy can name the keys that count.</p>
     <ul class="plain">
       ${(data?.keys ?? []).map(
         (key) => html`<li key=${key.id}>
-          ${showText(key.name)} <span class="facts">added ${showMoment(key.added * 1e6)}</span>
+          ${showText(key.name)} <span class="facts">added ${showMoment(key.added * 1e6)}</span> <code class="key">${showText(key.key)}</code>
+          ${" "}<button onClick=${() => copyText(key.key, "key")}>Copy</button>
           ${" "}<button onClick=${() => run(() => call(`/v1/keys/${key.id}/removal`, { method: "POST", body: {} }))}>Remove</button>
         </li>`,
       )}

@@ -133,7 +133,7 @@ function Lane({ rows, onSelect }) {
       const rank = MARKS.indexOf(chooseMark(row));
       if (rank > (strongest.get(slot)?.rank ?? -1)) strongest.set(slot, { rank, row });
     });
-    return [...strongest].map(([slot, { rank, row }]) => ({ left: ((slot + 0.5) * step * 100) / Math.max(1, rows.length), mark: MARKS[rank], row }));
+    return [...strongest].map(([slot, { rank, row }]) => ({ left: Math.min(1, ((slot + 0.5) * step) / Math.max(1, rows.length)), mark: MARKS[rank], row }));
   }, [rows]);
   const words = MARKS.filter((word) => marks.some(({ mark }) => mark === word));
   return html`<figure class="overview">
@@ -143,7 +143,7 @@ function Lane({ rows, onSelect }) {
           html`<button
             key=${row[0]}
             class=${`mark-${mark}`}
-            style=${{ left: `${Math.min(left, 99.5)}%` }}
+            style=${{ left: `calc((100% - 6px) * ${left})` }}
             title=${`${mark} at ${row[0]}: ${showText(row[7])}`}
             aria-label=${`${mark} at entry ${row[0]}`}
             onClick=${() => onSelect(row[0])}

@@ -31,7 +31,9 @@ export function SignInPage() {
       setMessage(error.message);
     }
   };
-  const hint = methods.data?.is_local ? "Start `verdikt serve` and open the link that it prints." : "Ask an administrator for a link: `verdikt serve link` makes one.";
+  const hint = methods.data?.is_local
+    ? html`Start <code>verdikt serve</code> and open the link that it prints.`
+    : html`Ask an administrator for a link: <code>verdikt serve link</code> makes one.`;
   return html`<main tabindex="-1" class="page sign-in">
     <h1>verdikt</h1>
     <p class="facts">What agents did, what was decided about it, and what waits for an answer.</p>
