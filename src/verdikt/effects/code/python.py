@@ -33,6 +33,7 @@ from verdikt.effects.code.python_inlined_calls import InlinedCalls
 from verdikt.effects.code.python_libraries import (
     OPEN_DATABASE,
     classify_library_method,
+    deletes_one,
     find_keyword,
     is_throwaway_address,
     names_live_data,
@@ -302,7 +303,7 @@ class _ModuleClassifier(InlinedCalls):
         elif what := classify_library_method(
             name, ast.unparse(owner), self.qualified_names.values(), throwaway=self.throwaway_database
         ):
-            is_sure = what == "cloud.delete" and self.names_live_data
+            is_sure = what == "cloud.delete" and self.names_live_data and not deletes_one(name, ast.unparse(owner))
             self.effects.append(self.call.make_effect(what, possible=not is_sure))
         elif name == "connect" and self.opens_socket:
             self.effects.extend(self._classify_connection(node.args[0] if node.args else None))

@@ -96,6 +96,12 @@ def names_live_data(nodes: Sequence[ast.AST], modules: Collection[str]) -> bool:
     return "endpoint_url" not in keywords and any(" " not in text and is_live_name(text) for text in texts)
 
 
+def deletes_one(name: str, owner: str) -> bool:
+    """Return whether a method deletes a single thing among many: an object, a row, a message."""
+    return name in _SINGLE_DELETES or "Object(" in owner
+
+
+_SINGLE_DELETES = frozenset("delete_object delete_objects delete_item delete_message delete_blob delete_tags".split())
 OPEN_DATABASE = ("sqlite3.connect", "create_engine", "create_async_engine", "psycopg.connect", "psycopg2.connect")
 """Endings of the functions that open a database by an address in their first argument."""
 _SQLITE_ADDRESS = compile_lazily(r"sqlite(?:\+\w+)?://(?:/(?P<path>[^?]*))?")
