@@ -22,11 +22,17 @@ if TYPE_CHECKING:
     from verdikt.model.facts import Facts
     from verdikt.shell.command import Word
 
+_SYSTEM_NAMES = (
+    "bin|boot|dev|etc|home|lib(?:32|64)?|media|mnt|opt|proc|root|run|sbin|srv|sys|usr|var"
+    "|Users|Library|System|Applications"
+)
+"""What lies directly below the root directory."""
 _WILDCARD = compile_lazily(r"[*?\[]")
 # A named path below $TMPDIR or the directory of caches, or a pattern that no system directory matches (`build-*`); not
-# `$TMPDIR/*`, which is `/*` where the variable is empty.
+# `$TMPDIR/*` or `$TMPDIR/home`, which are `/*` and `/home` where the variable is empty.
 _TMPDIR_PATH = compile_lazily(
-    r"^(?!.*/\.\.(?:[/\"]|$))\$(?:TMPDIR|XDG_CACHE_HOME|\{(?:TMPDIR|XDG_CACHE_HOME)[^}]*\})\"?/"
+    r"^(?!.*/\.\.(?:[/\"]|$))\$(?:(?:TMPDIR|XDG_CACHE_HOME)\b|\{(?:TMPDIR|XDG_CACHE_HOME)(?:%%?/|:?[-=?][^}]*)?\})\"?/"
+    rf"(?!(?:{_SYSTEM_NAMES})(?:[/\"]|$))"
     r"(?:(?:\$\{?\w+\}?[-_.])?[\w.-]*\w[^*?]*|[A-Za-z]\w*[-_.][^/]*|\*\.\w+)/?$"
 )
 _CATCH_ALL_GLOBS = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*", "?*", "[!.]*"))
