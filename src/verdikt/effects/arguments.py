@@ -204,7 +204,7 @@ class Arguments:
                     break
             elif text in values or (text in table.before and not operands):
                 pending_flag = text
-            elif forced and id(word) in forced:
+            elif forced and id(word) in forced and not self._is_known_cluster(text):
                 pending_flag = self._add_forced_flag(word)
             elif text in simple:
                 flags.append((text, None))
@@ -250,6 +250,11 @@ class Arguments:
                 return ""
             self.flags.append((flag, None))
         return ""
+
+    def _is_known_cluster(self, text: str) -> bool:
+        """Return whether a word is letters that take no value: `-fdx`, which another command may not know."""
+        letters = "" if self.table.single_dash else text[1:]
+        return letters.isalpha() and all(f"-{letter}" in self.table.simple for letter in letters)
 
     def _cancel_flag(self, name: str) -> None:
         """Drop the option that a later `--no-…` takes back; a program that does not read it so refuses the word."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from posixpath import dirname, normpath
+from posixpath import basename, dirname, normpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects import host
@@ -21,6 +21,7 @@ from verdikt.effects.code_sections import (
     detect_file_language,
     find_code_sections,
     is_client_settings,
+    is_found_in_place,
     is_remote_settings,
 )
 from verdikt.effects.dataflow import OUTGOING_PREFIXES
@@ -84,7 +85,7 @@ _DISCARDING_PREFIXES = ("git.discard.all", "git.clean", "git.stash.drop")
 _DATA_LOSSES = ("db.drop", "db.delete.all")
 _LIVE_ADDRESS = compile_lazily(
     r"(?i)\b(?:\w+_)?(?:prod|production|live)_(?:\w+_)?(?:db|database|dsn|url|uri|host|pg\w*|conn\w*)\b"
-    r"|(?:://|@|\bhost\W{1,4})[^\s\"'`]*\b(?:prod|production|live)\b"
+    r"|(?:://|@|(?:\b(?:host|server|service|hostname|hostaddr)|\s-[hHS])\W{1,4})[^\s\"'`]*\b(?:prod|production|live)\b"
 )
 _OTHER_MACHINE = compile_lazily(rf"\b(?:{join_role('remote_shell')})\s+(?:-\S+\s+)*(?!localhost\b|127\.)[\w@.-]+\s")
 _REPOSITORY_PARTS = ("refs", "objects", "logs", "HEAD", "packed-refs", "worktrees", "modules")
@@ -241,7 +242,12 @@ def _classify_section(
 
 
 def _find_start(section: CodeSection, path: str, resolver: TargetResolver) -> Word | None:
-    """Return where a section runs: at the top of the project, or where the program is that it names: `./wrap.sh`."""
+    """Return where a section runs: at the top of the project, beside the file, or where the program is that it names.
+
+    What a program looks for in its working directory runs there: `.latexmkrc`, `docs/Makefile`.
+    """
+    if is_found_in_place(path) and path.startswith(resolver.project_root + "/"):
+        return Word(dirname(path))
     program = (section.text.split(None, 1) or [""])[0]
     program = program if "/" in program and program[:1] not in "/~$" else ""
     place = dirname(path)
@@ -289,6 +295,9 @@ def is_arming(effect: Effect, project_root: str, section: CodeSection | None = N
         return bool(_LIVE_ADDRESS.search(section.text) or _OTHER_MACHINE.search(section.text))
     if what.startswith(_DISCARDING_PREFIXES):
         return not effect.recoverable
+    if what == "git.discard" and section is not None:
+        # One file is often put back by a build; a directory holds what a person works on.
+        return not effect.recoverable and any(map(_is_whole_directory, effect.targets))
     if what.startswith(_LOSS_PREFIXES):
         return not effect.recoverable and any(_is_precious(target, project_root) for target in effect.targets)
     if what in ("cred.read", "cred.write"):
@@ -301,6 +310,11 @@ def is_arming(effect: Effect, project_root: str, section: CodeSection | None = N
 def _is_selection(target: Target) -> bool:
     """Return whether a pattern selects the target in a home or on the machine: `find ~ -name '*.key'`."""
     return "*" in target.path and target.zone in (Zone.HOME, Zone.SYSTEM, Zone.SECRET)
+
+
+def _is_whole_directory(target: Target) -> bool:
+    """Return whether a target is a directory by its name, whose changes are in no commit."""
+    return target.state == "modified" and target.zone is Zone.PROJECT and "." not in basename(target.path)
 
 
 def _is_precious(target: Target, project_root: str) -> bool:

@@ -15,6 +15,7 @@ from verdikt.effects.runner_settings import (
     read_all_settings,
     read_assignments,
     read_cmake,
+    read_command_values,
     read_fragment,
     read_image,
     read_process_records,
@@ -93,8 +94,13 @@ Pulumi.yaml serverless.yml .air.toml bacon.toml dvc.yaml Tiltfile .simple-git-ho
 angular.json workspace.json mprocs.yaml process-compose.yml .tmuxinator.yml Brewfile.json
 """
 """Settings of runners, in which command lines stand under keys of many names."""
+_RUBY_NAMES = """
+Rakefile Gemfile Guardfile Vagrantfile Fastfile Podfile Dangerfile Appfile Berksfile Brewfile Capfile Thorfile
+Appraisals .irbrc .pryrc .simplecov config.ru
+"""
 _LANGUAGE_BY_NAME = {
-    **dict.fromkeys(("Rakefile", "Gemfile", "Guardfile", "Vagrantfile", "Fastfile", "Podfile", "Dangerfile"), "ruby"),
+    **dict.fromkeys(_RUBY_NAMES.split(), "ruby"),
+    **dict.fromkeys((".latexmkrc", "latexmkrc", ".perldb"), "perl"),
     **dict.fromkeys(("SConstruct", "SConscript", "wscript", "Snakefile"), "python"),
     **dict.fromkeys(("Jakefile", ".pnp.cjs", ".pnpmfile.cjs"), "node"),
     **dict.fromkeys((".envrc", "configure", *find_role("project_wrapper")), SHELL),
@@ -107,10 +113,17 @@ _LANGUAGE_BY_NAME = {
     "package.json": "package",
     **dict.fromkeys(_SETTINGS_NAMES.split(), "settings"),
 }
+_FOUND_IN_PLACE = frozenset(
+    """
+    Makefile makefile GNUmakefile Rakefile SConstruct wscript Snakefile Jakefile Gruntfile.js gulpfile.js .latexmkrc
+    latexmkrc .Rprofile .envrc .irbrc .pryrc .perldb justfile Justfile .justfile Tiltfile
+    """.split()
+)
 _SETTINGS_PATHS = ("/.cargo/config.toml", "/.cargo/config")
 _COMPOSE_NAMES = ("compose.", "compose-", "docker-compose.", "docker-compose-")
 _IMAGE_NAMES = ("Dockerfile", "Containerfile", "Earthfile")
 _HOOK_DIRECTORIES = ("/.husky/", "/.githooks/", "/.git-hooks/", "/.git/hooks/", "/hooks/pre-", "/hooks/post-")
+_SETTINGS_MODULE = compile_lazily(r"(?:\.conf(?:ig)?|rc)\.[cm]?[jt]s$")
 _SHEBANG = compile_lazily(r"#!\s*\S*/(?:env\s+(?:-S\s+)?)?([A-Za-z]+)")
 _SHELL_FUNCTION = compile_lazily(r"(?m)^[a-z_][\w-]*[ \t]*\(\)[ \t]*\{")
 """A function as only shells write it: the recipe of a package, for example, has no other sign of its language."""
@@ -182,6 +195,11 @@ def detect_file_language(path: str, text: str = "") -> str:
     return SHELL if is_hook else ""
 
 
+def is_found_in_place(path: str) -> bool:
+    """Return whether a program looks for this file in its working directory, and runs it there."""
+    return path[path.rfind("/") + 1 :] in _FOUND_IN_PLACE
+
+
 def is_composition(path: str) -> bool:
     """Return whether a file describes containers that run together on this machine."""
     return path[path.rfind("/") + 1 :].startswith(_COMPOSE_NAMES) and path.endswith((".yml", ".yaml"))
@@ -231,6 +249,8 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
         sections += read_string_calls(language, sections[0].text)
     if language == "node" and "args" in text:
         sections += read_process_records(sections[0].text)
+    if language == "node" and _SETTINGS_MODULE.search(path):
+        sections += read_command_values(sections[0].text)
     if language == "go":
         sections += [
             CodeSection(SHELL, match[1], count_line(text, match.start())) for match in _GO_GENERATE.finditer(text)

@@ -101,7 +101,7 @@ def find_data_store(call: Invocation, servers: Sequence[Word] = ()) -> DataStore
     is_live_text = is_live or is_live_name(call.full_text) or is_live_name(call.command.stdin or "")
     is_elsewhere = call.context.kind == "elsewhere" or call.context.is_remote_engine
     is_direct = is_known and not is_elsewhere and not _is_redirected(call)
-    is_here = is_direct and not is_live_text and all(map(_is_server_here, hosts))
+    is_here = is_direct and not is_live_text and all(map(is_server_here, hosts))
     return DataStore(tuple(hosts), tuple(names), is_here, is_live)
 
 
@@ -217,7 +217,7 @@ def parse_store_address(text: str) -> tuple[list[str], list[str]]:
     return hosts, [name for name in (path.rsplit("/", 1)[-1], *names) if name]
 
 
-def _is_server_here(server: str) -> bool:
+def is_server_here(server: str) -> bool:
     """Return whether a server, with a port or an instance, or each one of a list, is this machine."""
     # `localhost,1433` is a server with its port, `a:9092,b:9092` are two.
     parts = [part.strip().removeprefix("tcp:").partition("\\")[0] for part in server.split(",") if not part.isdigit()]

@@ -59,6 +59,8 @@ _WORK_PREFIXES = (
     "git.history",
 )
 
+_OWN_WRITES = ("fs.write", "fs.append")
+_OUTER_ZONES = (Zone.HOME, Zone.OUTSIDE)
 _CONTENT_PREFIXES = ("fs.write", "fs.overwrite", "fs.append", "fs.move", "fs.link")
 
 
@@ -93,6 +95,7 @@ class _LocalResources:
     """The remembered resources while the effects of one action are gone through."""
 
     def __init__(self, facts: Facts, action: Action) -> None:
+        self._facts = facts
         remembered = facts.recall(RESOURCES_KEY)
         rows = remembered if isinstance(remembered, Mapping) else {}
         self.names: dict[str, list[str]] = {kind: list(names) for kind, names in rows.items()}
@@ -118,9 +121,7 @@ class _LocalResources:
         elif what == "container.volume.remove" or what in _LOSSES:
             return self._settle_volumes(effect)
         elif what == "git.write" and _ADD_WORKTREE.match(effect.by):
-            for target in effect.targets:
-                self._add("worktrees", target.path)
-            self._add("branches", *_NEW_BRANCH.findall(effect.by))
+            self._add_worktree(effect)
             return effect
         elif self._removes_own_worktree(effect):
             return _replace_what(effect, "git.write")
@@ -131,7 +132,22 @@ class _LocalResources:
         if what.startswith(_CONTENT_PREFIXES) and self.names.get("kubeconfigs"):
             written = {target.path for target in effect.targets} | {target.text for target in effect.targets}
             self.names["kubeconfigs"] = [path for path in self.names["kubeconfigs"] if path not in written]
-        return effect
+        return self._settle_writes(effect) if what in _OWN_WRITES else effect
+
+    def _add_worktree(self, effect: Effect) -> None:
+        """Remember a new worktree, the branch that is made with it, and its place where nothing was before."""
+        for target in effect.targets:
+            self._add("worktrees", target.path)
+            if target.path and self._facts.path(target.path, git=False).kind == "absent":
+                self._add("work places", target.path)
+        self._add("branches", *_NEW_BRANCH.findall(effect.by))
+
+    def _settle_writes(self, effect: Effect) -> Effect:
+        """Return a write into a worktree that the session made as one into the project, which it is a part of."""
+        places = tuple(f"{place}/" for place in self.names.get("work places", ()))
+        if not places or not all(t.zone in _OUTER_ZONES and t.path.startswith(places) for t in effect.targets):
+            return effect
+        return effect._replace(targets=tuple(target._replace(zone=Zone.PROJECT) for target in effect.targets))
 
     def _removes_own_worktree(self, effect: Effect) -> bool:
         """Return whether a worktree of the session goes that holds no work, or the branch that was made with it."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from verdikt.effects import host
 from verdikt.effects.code import classify_code, classify_query
 from verdikt.effects.file_address import read_file_address
+from verdikt.effects.tool_data_store import settle_tool_losses
 from verdikt.effects.zone_effects import derive_zone_effects
 from verdikt.knowledge import find_record, find_server_tool
 from verdikt.model.effect import Effect, Target, Zone
@@ -92,7 +93,8 @@ def _classify_part(part: str, payload: Mapping[str, Any], tool: str, call: Invoc
     keys = [word.strip("[]") for word in words]
     if what in _TEXT_READERS:
         texts = [text for key in keys if isinstance(text := payload.get(key), str) and text]
-        return [effect for text in texts for effect in _TEXT_READERS[what](text, call)] if texts else None
+        effects = [effect for text in texts for effect in _TEXT_READERS[what](text, call)]
+        return list(settle_tool_losses(call, effects, payload)) if texts else None
     if not keys:
         return [call.make_effect(what, (Target(tool, "other"),))]
     paths = [path for key in keys for path in _list_texts(payload.get(key))][:_MAX_PATHS]

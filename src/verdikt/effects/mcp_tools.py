@@ -17,6 +17,7 @@ from verdikt.effects.installation_names import is_for_trials, is_live_name
 from verdikt.effects.mcp_records import classify_counterpart, classify_recorded, find_places, is_named_for_command
 from verdikt.effects.secret_sends import holds_encoded_secret
 from verdikt.effects.tool_arguments import find_schema, list_tool_arguments
+from verdikt.effects.tool_data_store import settle_tool_losses
 from verdikt.effects.tool_name import (
     SEARCH_VERBS,
     infer_effects,
@@ -122,7 +123,7 @@ _WHOLE_DELETES: tuple[tuple[frozenset[str], str], ...] = (
     (
         word_set(
             "bucket buckets cluster clusters volume backup backups snapshots vault tenant organization project "
-            "projects space spaces"
+            "projects space spaces zone zones domain domains"
         ),
         "cloud.delete",
     ),
@@ -210,7 +211,7 @@ def classify_arguments(action: Action, call: Invocation, manifest: Mapping[str, 
             is_bare = bool(bare_effects) and find_record(text.partition(" ")[0]) is None
             yield from () if is_bare else call.classify_shell(text)
         elif kind is ArgumentKind.SQL:
-            yield from _classify_query(text, call)
+            yield from settle_tool_losses(call, list(_classify_query(text, call)), payload)
         elif kind is ArgumentKind.URL:
             yield from _classify_address(text, call, sends=verb_effect == "mcp.send" or _has_body(payload))
             if method := find_method(payload):

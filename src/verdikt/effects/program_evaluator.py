@@ -16,7 +16,7 @@ from verdikt.effects.conditions import holds, select_targets
 from verdikt.effects.data_store import STORE_LOSSES, settle_record_losses
 from verdikt.effects.program_record import EffectSpec, Program, find_program
 from verdikt.effects.target_shapes import TARGET_SHAPES
-from verdikt.knowledge import MAX_COMMAND_WORDS
+from verdikt.knowledge import MAX_COMMAND_WORDS, find_role
 from verdikt.model.effect import PRECEDENCE, Target
 from verdikt.shell.command import UNKNOWN, Word
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from verdikt.model.effect import Effect
 
 _HELP_FLAGS = frozenset(("--help", "--version", "--usage"))
+_PROJECT_RELEASES = find_role("project_release")
 # Subcommands that run something the user wrote: a `delete` among its words is a name, not an order.
 _RUN_SUBCOMMANDS = frozenset("run exec test x start task".split())
 # Options that are read both ways one by one; more of them are read with a value all together, and the first by itself.
@@ -46,7 +47,7 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
     if "--" in call.full_text and len(argv) <= 3:
         for index, word in enumerate(argv):
             if word.text in _HELP_FLAGS and _asks_help(index, argv, program):
-                return []
+                return [call.make_effect("code.build")] if call.name in _PROJECT_RELEASES else []
     if program.unconditional:
         return apply_rows(program.effects, call)
     if program.is_flat:

@@ -80,7 +80,10 @@ def classify_by_words(language: str, text: str, call: Invocation, effects: Seque
 
 
 def _is_program_text(text: str) -> bool:
-    return bool(_CALL_WITH_TEXT.search(text) or _STATEMENT.search(text))
+    # Most words have none of the signs that the patterns ask for.
+    if ('"' in text or "'" in text) and _CALL_WITH_TEXT.search(text):
+        return True
+    return (")" in text or "%" in text) and _STATEMENT.search(text) is not None
 
 
 def _is_alarming(effect: Effect) -> bool:

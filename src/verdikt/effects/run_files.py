@@ -11,7 +11,7 @@ from verdikt.effects.command_input import detect_language
 from verdikt.effects.entry_files import list_entry_files, select_tasks
 from verdikt.effects.invocation import SHELLS
 from verdikt.effects.local_imports import list_module_files
-from verdikt.knowledge import find_role
+from verdikt.knowledge import find_record, find_role
 from verdikt.model.lazy_regex import compile_lazily
 
 if TYPE_CHECKING:
@@ -103,12 +103,20 @@ class RunFiles:
 
     def classify_module(self, call: Invocation, module: str, effect: Effect) -> list[Effect]:
         """Classify a module of the project that an interpreter runs by its dotted name, and what it imports."""
-        directory = self._resolver.to_absolute(".", call.command.cwd)
-        files = list_module_files(directory, module) if directory and module.replace(".", "_").isidentifier() else ()
+        directories = self._list_module_directories(call, module) if module.replace(".", "_").isidentifier() else ()
+        files = (path for directory in directories for path in list_module_files(directory, module))
         path = next((path for path in files if self._files.load_text(path) is not None), "")
         if not path:
             return []
         return [*self._classify_script_file(call, path), *self._classify_imports(call, path, effect)]
+
+    def _list_module_directories(self, call: Invocation, module: str) -> list[str]:
+        """Return where a module is looked for: where the program runs, by its variable, in the sources of a package."""
+        searched = [value.text for name, value in call.list_assignments() if name == "PYTHONPATH"]
+        names = [".", *(name for text in searched for name in text.split(":") if name)]
+        if find_record(module) is None:
+            names.append("src")  # from where a package is installed so that it can be edited
+        return [place for name in names if (place := self._resolver.to_absolute(name, call.command.cwd))]
 
     def _classify_imports(self, call: Invocation, path: str, effect: Effect) -> list[Effect]:
         language = detect_language(call.name, path, SHELLS)

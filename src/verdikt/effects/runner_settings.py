@@ -68,6 +68,11 @@ _COMPOSE_MOUNT = compile_lazily(
     r"""|^\s*(?:-\s+)?source:\s*["']?(?P<from>[^\s"']+)["']?\s*\n\s*target:\s*["']?(?P<to>/[^\s"']*)""",
     re.MULTILINE,
 )
+_COMMAND_VALUE = compile_lazily(
+    r"(?i)\b\w*(?:command|cmd|script|exec|shell)[\"']?\s*:\s*"
+    r"(?:\"((?:\\.|[^\"\\\n])+)\"|'((?:\\.|[^'\\\n])+)'|`([^`]+)`)"
+)
+_ESCAPED_QUOTE = compile_lazily(r"\\([\"'`])")
 _HOOK_SOURCE = compile_lazily(r"(?m)^\s*-?\s*repo:\s*[\"']?((?:https?|git|ssh)://[^\s\"'#]+|[\w.-]+@[^\s\"'#]+)")
 _OTHER_FORGES = ("codeberg.org", "sr.ht", "gitea.com", "opendev.org", "kernel.org", "freedesktop.org")
 _HOME = compile_lazily(r"\$(?:HOME\b|\{HOME\})")
@@ -181,6 +186,12 @@ def read_process_records(text: str) -> list[CodeSection]:
         line = f"{name} {words[0]}" if match[2][:1] != "[" and words else " ".join(map(_quote_word, [name, *words]))
         sections.append(CodeSection(SHELL, line, count_line(text, match.start())))
     return sections
+
+
+def read_command_values(text: str) -> list[CodeSection]:
+    """Return the command lines that settings in JavaScript give to a tool: `webServer: {command: "…"}`."""
+    lines = [(next(filter(None, match.groups()), ""), match.start()) for match in _COMMAND_VALUE.finditer(text)]
+    return [CodeSection(SHELL, _ESCAPED_QUOTE.sub(r"\1", line), count_line(text, at)) for line, at in lines]
 
 
 def read_cmake(text: str) -> list[CodeSection]:

@@ -142,12 +142,12 @@ class ScriptClassifier:
     def _classify_script(self, text: str, cwd: Word | None, where: str) -> list[Effect]:
         facts = self._resolver.facts
         self._mentions_verdikt = self._mentions_verdikt or PRODUCT_NAME in text
-        start = cwd.text if cwd is not None and cwd.is_known else facts.cwd
+        start = self._resolver.to_absolute(cwd.text) if cwd is not None and cwd.is_known else facts.cwd
         copies = facts.recall(COPIED_PROGRAMS_KEY)
         aliases = list_program_aliases(copies, start) if copies else None
         script = analyse(text, home=facts.home, cwd=start, read=self._files.load_text, aliases=aliases)
         commands = script.commands
-        if where or (cwd is not None and not cwd.is_known):
+        if where or cwd is not None:
             commands = _place_commands(commands, cwd, where)
         # Effects that belong to no command of the shell text.
         loose_effects: list[Effect] = []
@@ -445,7 +445,8 @@ def _drop_read_encoding(effects: list[Effect], decoded_effects: Sequence[Effect]
 
 def _is_rehearsal(command: Command) -> bool:
     """Return whether a word orders a rehearsal, which still loads the project: `pip install --dry-run -e .`."""
-    return any(_REHEARSAL_WORD.fullmatch(word.text) for word in command.argv[1:])
+    words = [word.text for word in command.argv[1:] if word.text[:1] in ("-", "r")]
+    return any(map(_REHEARSAL_WORD.fullmatch, words)) if words else False
 
 
 def _classify_own_program(call: Invocation) -> list[Effect]:
@@ -459,9 +460,7 @@ def _classify_written_shell(resolver: TargetResolver, text: str, command: Comman
 
 
 def _place_commands(commands: tuple[Command, ...], cwd: Word | None, where: str) -> tuple[Command, ...]:
-    """Return the commands with the host and the unknown directory of the text around them filled in."""
-    if not where and (cwd is None or cwd.is_known):
-        return commands
+    """Return the commands with the host and the directory of the text around them filled in."""
     return tuple(
         c._replace(host=c.host or where, cwd=c.cwd if c.cwd is not None or cwd is None else cwd) for c in commands
     )

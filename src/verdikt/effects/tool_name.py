@@ -80,7 +80,7 @@ _MESSAGE_VERBS = word_set(
 )
 _MESSAGE_NOUNS = word_set(
     "message messages email emails mail sms chat dm tweet thread channel invite invitation invitations notification "
-    "notifications whatsapp telegram discord slack phone voicemail newsletter"
+    "notifications whatsapp telegram discord slack phone voicemail newsletter campaign broadcast mailing"
 )
 _ACCESS_NOUNS = word_set(
     "protection permission permissions role roles policy policies secret secrets token tokens key keys member "

@@ -40,7 +40,7 @@ _SIGN = compile_lazily(r"(?:^|\s):?!\s*([a-z].+)$|^\s*(?:shell|sh|system|exec|ru
 _VALUE = compile_lazily(r"^[\s-]*[\"']?([\w.-]+)[\"']?\s*(?:=|:(?=\s))\s*(.+?)\s*,?\s*$")
 _ITEM = compile_lazily(r"^\s*-\s+(.+?)\s*$")
 _COMMAND_START = compile_lazily(rf"^(?:\w+=\S*\s+)*(?:(?:{_PREFIXES})\s+)*(?:(?:{_SHELLS})\s+-\w*c|{_PROGRAMS})\s")
-_CHECKING = compile_lazily(r"(?i)\b(?:assert\w*|expect\w*|should\w*|test\w*|check\w*|describe|it)\b")
+_CHECKING = compile_lazily(r"(?i)\b(?:assert\w*|expect\w*|should\w*|test\w*|check(?!out)\w*|describe|it)\b")
 
 
 def may_hold_commands(text: str, *, is_known_language: bool) -> bool:

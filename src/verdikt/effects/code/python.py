@@ -33,8 +33,10 @@ from verdikt.effects.code.python_inlined_calls import InlinedCalls
 from verdikt.effects.code.python_libraries import (
     OPEN_DATABASE,
     classify_library_method,
+    deletes_one,
     find_keyword,
     is_throwaway_address,
+    names_live_data,
     reads_file,
     runs_or_changes,
     unpack_arguments,
@@ -77,6 +79,8 @@ class _ModuleClassifier(InlinedCalls):
         self.connections: list[Target] = []
         self.throwaway_database = False
         """Whether the database lives only as long as the program."""
+        self.names_live_data = False
+        """Whether the program names data in a cloud that people depend on, and no stand-in for the cloud."""
 
     def classify_tree(self, tree: ast.AST) -> None:
         """Collect the effects of a syntax tree in `effects`."""
@@ -92,6 +96,7 @@ class _ModuleClassifier(InlinedCalls):
             self.secret_names = find_tainted_names(tree, lambda value: self.has_environment_secret([value]))
         self.downloaded_names = DownloadedNames(nodes, self.qualified_names.values(), self.resolve_name)
         self.throwaway_database = self.throwaway_database or self._opens_throwaway(nodes)
+        self.names_live_data = self.names_live_data or names_live_data(nodes, self.qualified_names.values())
         inlined_nodes = self.find_inlined_nodes(nodes)
         for node in nodes:
             if isinstance(node, ast.Call):
@@ -298,7 +303,8 @@ class _ModuleClassifier(InlinedCalls):
         elif what := classify_library_method(
             name, ast.unparse(owner), self.qualified_names.values(), throwaway=self.throwaway_database
         ):
-            self.effects.append(self.call.make_effect(what, possible=True))
+            is_sure = what == "cloud.delete" and self.names_live_data and not deletes_one(name, ast.unparse(owner))
+            self.effects.append(self.call.make_effect(what, possible=not is_sure))
         elif name == "connect" and self.opens_socket:
             self.effects.extend(self._classify_connection(node.args[0] if node.args else None))
         elif name in SEND_METHODS and self._sends_variable(node):

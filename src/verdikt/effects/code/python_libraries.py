@@ -12,7 +12,7 @@ from verdikt.effects.code.python_functions import (
     SHELL_FUNCTIONS,
     SPAWN_FUNCTIONS,
 )
-from verdikt.effects.installation_names import is_for_trials
+from verdikt.effects.installation_names import is_for_trials, is_live_name
 from verdikt.model.lazy_regex import compile_lazily
 
 
@@ -82,6 +82,26 @@ _CLOUD_RESOURCE = compile_lazily(
     r"|(?:get_|db_?)?(?:bucket|table|instance|volume|snapshot|cluster|stack)\(.*\))$"
 )
 """An expression for what holds data in a cloud: `resource.Bucket("x")`, `bucket.object_versions`."""
+_STAND_INS = ("moto", "mock", "unittest", "pytest_mock", "localstack", "botocore.stub", "responses", "vcr")
+
+
+def names_live_data(nodes: Sequence[ast.AST], modules: Collection[str]) -> bool:
+    """Return whether a program for a cloud names data that people depend on, and no stand-in for the cloud."""
+    if not any(module.startswith(_CLOUD_MODULES) for module in modules):
+        return False
+    if any(module.startswith(_STAND_INS) for module in modules):
+        return False
+    keywords = (node.arg for node in nodes if isinstance(node, ast.keyword))
+    texts = (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return "endpoint_url" not in keywords and any(" " not in text and is_live_name(text) for text in texts)
+
+
+def deletes_one(name: str, owner: str) -> bool:
+    """Return whether a method deletes a single thing among many: an object, a row, a message."""
+    return name in _SINGLE_DELETES or "Object(" in owner
+
+
+_SINGLE_DELETES = frozenset("delete_object delete_objects delete_item delete_message delete_blob delete_tags".split())
 OPEN_DATABASE = ("sqlite3.connect", "create_engine", "create_async_engine", "psycopg.connect", "psycopg2.connect")
 """Endings of the functions that open a database by an address in their first argument."""
 _SQLITE_ADDRESS = compile_lazily(r"sqlite(?:\+\w+)?://(?:/(?P<path>[^?]*))?")
