@@ -22,7 +22,7 @@ _FILE = compile_lazily(
 _SPAN = compile_lazily(r"`([^`\s]{1,200})`")
 _CODE = compile_lazily(r"`([^`\n]{1,300})`")
 _DIRECTORY = compile_lazily(
-    r"(?:`([\w.@+/-]+?)/?`|(?<![\w`])([\w.@+-]+(?:/[\w.@+-]+)*)/?)\s+(?:directory|folder|dir)\b|`([\w.@+/-]+)/`"
+    r"(?:`([\w.@+/-]+?)/?`|(?<![\w`.@+-])([\w.@+-]+(?:/[\w.@+-]+)*)/?)\s+(?:directory|folder|dir)\b|`([\w.@+/-]+)/`"
     r"|\b(?:directory|folder|ordner|verzeichnis|dossier|répertoire|carpeta|directorio|pasta|diretório|папк[аиу]|каталог)"
     r" `([\w.@+/-]+)`|`([\w.@+/-]+)` ?(?:ディレクトリ|フォルダ|目录|文件夹|디렉터리|디렉토리|폴더)"
     r"|(?<![\w/.`:])((?:[\w.@+-]+/)+)(?=[\s,.;)]|$)",

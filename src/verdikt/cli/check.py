@@ -52,7 +52,12 @@ plain_option: Callable[[Any], Any] = click.option(
 @plain_option
 @click.option("--json", "as_json", is_flag=True, help="Print the canonical receipt and a newline.")
 @click.option("--trace", is_flag=True, help="Also print the path through the policy graph.")
-@click.option("--batch", is_flag=True, help="Read JSON lines {id, tool, input, cwd}; answer each with a line.")
+@click.option(
+    "--batch",
+    is_flag=True,
+    help="Read JSON lines {id, tool, input, cwd}; answer each with a line, by the standard profile unless --profile or "
+    "--policy selects another.",
+)
 def command(
     *,
     words: tuple[str, ...],

@@ -52,14 +52,33 @@ class _FlagTerm(NamedTuple):
     exact: frozenset[str] = frozenset()
     regex: re.Pattern[str] | None = None
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether it requires one of `exact`."""
+        return self.regex is None and not self.is_negated
+
 
 # Conditions come from records only: each is parsed once, and a decision walks over what was made of it.
 @cache
-def _split_conditions(conditions: str) -> tuple[frozenset[str], tuple[tuple[_FlagTerm, ...], ...]]:
-    """Split conditions into flags that match by themselves, and combinations of terms."""
+def _split_conditions(
+    conditions: str,
+) -> tuple[frozenset[str], tuple[tuple[_FlagTerm, ...], ...], frozenset[str] | None]:
+    """Split conditions into flags that match by themselves, and combinations of terms.
+
+    The third is what the first operand must be for any of the combinations to hold; None if that is not settled by it.
+    """
     names = conditions.split()
     plain = frozenset(name for name in names if name[0] == "-" and not {"+", "=", "*", "["} & set(name))
-    return plain, tuple(tuple(map(_parse_flag_term, name.split("+"))) for name in names if name not in plain)
+    combinations = tuple(tuple(map(_parse_flag_term, name.split("+"))) for name in names if name not in plain)
+    return plain, combinations, _find_first_words(combinations)
+
+
+def _find_first_words(combinations: tuple[tuple[_FlagTerm, ...], ...]) -> frozenset[str] | None:
+    words = [
+        next((term.exact for term in terms if term.places == _OPERAND_PLACES["0"] and term.is_exact), None)
+        for terms in combinations
+    ]
+    return None if None in words else frozenset().union(*filter(None, words))
 
 
 def _parse_flag_term(text: str) -> _FlagTerm:
@@ -287,7 +306,7 @@ class Arguments:
         matches the names of flags. A long flag may be shortened (`--recurs`), as GNU programs allow; `--force` is not
         short for `--force-with-lease`.
         """
-        plain, combinations = _split_conditions(conditions)
+        plain, combinations, first_words = _split_conditions(conditions)
         if plain and self.flags:
             if self._flag_names is None:
                 self._flag_names = dict(self.flags).keys()
@@ -299,6 +318,9 @@ class Arguments:
                 for name in plain:
                     if name.startswith(flag) and _is_abbreviation(flag, name):
                         return True
+        # Most rows with a condition on the first operand are about another command.
+        if first_words is not None and not (self.operands and self.operands[0].text.lower() in first_words):
+            return False
         for combination in combinations:
             for term in combination:
                 if self._holds(term) is term.is_negated:

@@ -34,6 +34,8 @@ _LANGUAGES = {
 }
 """Program → languages of what it loads; a program that is not in the table may load anything."""
 _ANY_LANGUAGE = find_role("loads_anything")
+PROJECT_LOADERS = _ANY_LANGUAGE.union(name for name, languages in _LANGUAGES.items() if languages)
+"""Programs that load files of the project which their command line need not name."""
 _LOADING_EFFECTS = frozenset(
     "code.build code.run pkg.install pkg.run unknown.program container.run code.unknown infra.read infra.apply".split()
 )
@@ -134,11 +136,6 @@ def find_loaders(effects: Iterable[Effect]) -> list[Loader]:
         elif effect.what.startswith("git.") and _GIT_HOOK_COMMAND.match(effect.by):
             loaders.append(Loader(effect, None, only_hooks=True))
     return loaders
-
-
-def loads_project(name: str) -> bool:
-    """Return whether a program loads files of the project that its command line need not name."""
-    return name in _ANY_LANGUAGE or bool(_LANGUAGES.get(name))
 
 
 def find_git_loaders(effects: Iterable[Effect], git_programs: Iterable[str]) -> list[Loader]:

@@ -137,7 +137,8 @@ def _list_searched_names(args: Arguments) -> list[Word]:
 
 def find_code_file(command: Command) -> Word | None:
     """Return the file of commands that a runner is given by an option, or as an operand where that is a pipe."""
-    return _find_option_file(command, CODE_FILE_OPTIONS.get(command.name, frozenset()))
+    options = CODE_FILE_OPTIONS.get(command.name)
+    return None if options is None else _find_option_file(command, options)
 
 
 def may_read_output(command: Command) -> bool:

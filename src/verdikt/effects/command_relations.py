@@ -68,21 +68,28 @@ class CommandRelations:
         self._temporary_paths: set[str] = set()
         self._secret_copies: set[str] = set()
 
-    def complete_single(self, commands: Sequence[Command], effects: list[Effect]) -> None:
-        """Complete the effects of a text of one plain command, of which little has to be asked."""
+    def complete_single(self, name: str, commands: Sequence[Command], effects: list[Effect]) -> None:
+        """Complete the effects of a text of one plain command, of the program `name`: little has to be asked of it."""
         facts = self._resolver.facts
         if derived := derive_zone_effects(effects, facts, self._secret_copies):
             effects.extend(derived)
             effects.extend(derive_spliced_reads(derived, commands[0], self._resolver.project_root))
-        if facts.moved_work or handles_secret_files(commands[0]) or _has_prefix(effects, _RELATED_PREFIXES):
+        handles_secrets = name in SECRET_FILE_PROGRAMS and handles_secret_files(name, commands[0])
+        if handles_secrets or _has_prefix(effects, _RELATED_PREFIXES) or facts.moved_work:
             self._relate_single(commands, effects)
         if derived:
             add_shown_keys(commands, [effects], facts)
 
-    def complete_all(self, text: str, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
-        """Complete the effects of every command of a text."""
+    def complete_all(
+        self,
+        text: str,
+        programs: Sequence[str],
+        commands: Sequence[Command],
+        effects_by_command: list[list[Effect]],
+    ) -> None:
+        """Complete the effects of every command of a text; `programs` are the names of theirs."""
         self._add_zone_effects(commands, effects_by_command)
-        self._relate_commands(text, commands, effects_by_command)
+        self._relate_commands(text, programs, commands, effects_by_command)
 
     def _relate_single(self, commands: Sequence[Command], effects: list[Effect]) -> None:
         """Apply to the effects of the only command what the session remembers, and what they say about each other."""
@@ -110,8 +117,9 @@ class CommandRelations:
                 derived = [effect for effect in derived if not self._is_own_temporary(effect)]
                 effects.extend(derived)
                 effects.extend(derive_spliced_reads(derived, commands[index], self._resolver.project_root))
-            if len(effects_by_command) > 1:
-                self._temporary_paths.update(_list_temporary_writes(effects))
+            for effect in effects if len(effects_by_command) > 1 else ():
+                if effect.what in WRITE_EFFECTS:
+                    self._temporary_paths.update(_list_temporary_paths(effect))
             if has_secret or _has_prefix(effects, SECRET_SOURCES):
                 has_secret = True
                 secret_variables.update(find_secret_variables(index, commands, effects_by_command))
@@ -149,7 +157,13 @@ class CommandRelations:
                 follow_links(effects, links, self._resolver)
             links |= find_links(command, effects, self._resolver)
 
-    def _relate_commands(self, text: str, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
+    def _relate_commands(
+        self,
+        text: str,
+        programs: Sequence[str],
+        commands: Sequence[Command],
+        effects_by_command: list[list[Effect]],
+    ) -> None:
         """Apply everything that one command changes about the effects of another."""
         names = {effect.what for effects in effects_by_command for effect in effects if _concerns_others(effect.what)}
         if "cred.read" in names:
@@ -159,23 +173,36 @@ class CommandRelations:
             for command, effects in zip(commands, effects_by_command, strict=True):
                 if _has_prefix(effects, OUTGOING_PREFIXES):
                     effects.extend(derive_key_variable_sends(command, effects))
-        if _may_handle_secret_files(commands):
+        # A loop matters only where a secret is read that may feed it.
+        feeds_loop = "cred.read" in names and any(command.repeated for command in commands)
+        if feeds_loop or not SECRET_FILE_PROGRAMS.isdisjoint(programs):
             trace_secret_files(commands, effects_by_command, self._resolver)
         if "cred.read" in names:
             drop_loaded_reads(commands, effects_by_command, self._resolver)
             add_shown_keys(commands, effects_by_command, self._resolver.facts)
         if "fs.overwrite" in names:
             self._follow_overwrites(commands, effects_by_command)
-        if _may_discard_changes(commands):
+        if not TREE_CHANGERS.isdisjoint(programs) and any(map(may_print_commit, commands)):
             mark_discarded_changes(commands, effects_by_command)
         self._follow_places(names, commands, effects_by_command)
+        if names:
+            self._settle_own_changes(text, names, commands, effects_by_command)
+
+    def _settle_own_changes(
+        self,
+        text: str,
+        names: Collection[str],
+        commands: Sequence[Command],
+        effects_by_command: list[list[Effect]],
+    ) -> None:
+        """Let what the text itself made, or asked for before, count for what it does to it later."""
         if "proc.spawn" in names:
             mark_endless_spawns(text, commands, effects_by_command)
-        if not names.isdisjoint(DELETE_EFFECTS) and _names_absent_path(effects_by_command):
+        if not DELETE_EFFECTS.isdisjoint(names) and _names_absent_path(effects_by_command):
             mark_own_deletes(commands, effects_by_command, self._resolver)
-        if not names.isdisjoint(REF_DELETE_EFFECTS):
+        if not REF_DELETE_EFFECTS.isdisjoint(names):
             downgrade_own_ref_deletes(commands, effects_by_command)
-        if not names.isdisjoint(REPLACE_EFFECTS):
+        if not REPLACE_EFFECTS.isdisjoint(names):
             downgrade_conditional_writes(text, commands, effects_by_command, self._resolver)
 
     def _follow_places(
@@ -211,15 +238,9 @@ def _has_prefix(effects: Iterable[Effect], prefixes: tuple[str, ...]) -> bool:
     return False
 
 
-def _list_temporary_writes(effects: Iterable[Effect]) -> list[str]:
-    """Return the temporary files that a command writes."""
-    return [
-        target.path
-        for effect in effects
-        if effect.what in WRITE_EFFECTS
-        for target in effect.targets
-        if target.path.startswith(("/tmp/", "/var/tmp/"))
-    ]
+def _list_temporary_paths(effect: Effect) -> list[str]:
+    """Return the temporary files among the targets of an effect."""
+    return [target.path for target in effect.targets if target.path.startswith(("/tmp/", "/var/tmp/"))]
 
 
 def _names_absent_path(effects_by_command: Iterable[Iterable[Effect]]) -> bool:
@@ -228,21 +249,6 @@ def _names_absent_path(effects_by_command: Iterable[Iterable[Effect]]) -> bool:
             for target in effect.targets:
                 if target.state == "absent":
                     return True
-    return False
-
-
-def _may_handle_secret_files(commands: Sequence[Command]) -> bool:
-    for command in commands:
-        if command.repeated or command.name in SECRET_FILE_PROGRAMS:
-            return True
-    return False
-
-
-def _may_discard_changes(commands: Sequence[Command]) -> bool:
-    # A plain line of two commands comes here, and neither is git: no call for each.
-    for command in commands:
-        if command.name in TREE_CHANGERS and may_print_commit(command):
-            return True
     return False
 
 

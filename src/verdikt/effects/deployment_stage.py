@@ -84,7 +84,8 @@ def _changes_nothing(texts: Sequence[str]) -> bool:
     """Return whether the words of a command order a dry run, or tests, whose names may be about anything."""
     tokens = {token for text in texts[:6] for token in split_tokens(text)}
     runs_tests = any(token.endswith("test") and token != "latest" for token in tokens)
-    shows_recipe = "-n" in texts and texts[0].rpartition("/")[2] in _TASK_RUNNERS
+    # Behind a task, it may be a word for the task.
+    shows_recipe = texts[1:2] == ["-n"] and texts[0].rpartition("/")[2] in _TASK_RUNNERS
     return runs_tests or shows_recipe or not _DRY_RUNS.isdisjoint(texts) or not _LOOKING_WORDS.isdisjoint(tokens)
 
 

@@ -76,7 +76,7 @@ def _list_named_outputs(words: Sequence[Word], name: str, effects: Sequence[Effe
         if flag == _SHORT_OPTION:
             has_option = name in _DECOMPRESSORS or any(effect.what in _SHORT_OPTION_EFFECTS for effect in effects)
         else:
-            has_option = _OUTPUT_OPTION.fullmatch(flag) is not None
+            has_option = "out" in flag and _OUTPUT_OPTION.fullmatch(flag) is not None
         if has_option and equals:
             outputs.append(Word(value, value))
         elif has_option:

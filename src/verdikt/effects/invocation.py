@@ -328,7 +328,10 @@ class Invocation:
         cwd, resolve = self.command.cwd, self.resolver.resolve_path
         if not needs_state:
             return [resolve(words[0], cwd)] if len(words) == 1 else [resolve(word, cwd) for word in words]
-        targets = [resolve(word, cwd, with_state=True, git=loses_content) for word in words]
+        if len(words) == 1:
+            targets = [resolve(words[0], cwd, with_state=True, git=loses_content)]
+        else:
+            targets = [resolve(word, cwd, with_state=True, git=loses_content) for word in words]
         if self.name in _UNLINKERS and what.startswith("fs.delete"):
             targets = [self._keep_link(word, target) for word, target in zip(words, targets, strict=True)]
         return targets

@@ -249,7 +249,8 @@ def _classify_attachments(payload: Mapping[str, Any], call: Invocation) -> Itera
         if "attach" in str(key).lower()
         for _, text in iter_texts(value, str(key))
     ]
-    targets = [call.resolve_path(Word(text.removeprefix("file://"), text)) for text in texts[:64] if len(text) < 4096]
+    paths = [path for text in texts[:64] if len(text) < 4096 for path in list_paths(text)]
+    targets = [call.resolve_path(Word(path, path)) for path in paths]
     if secrets := tuple(target for target in targets if holds_secret(target, call.facts)):
         yield call.make_effect("cred.send", secrets)
 

@@ -112,8 +112,10 @@ def _classify_command_lines(call: Invocation) -> Iterator[Effect]:
     pairs = [word.text.partition("=")[::2] for word in words[1:]]
     pairs += [(option.text, value.text) for option, value in pairwise(words)]
     lines = [value for option, value in pairs if value and _COMMAND_OPTION.match(option)]
-    lines += [value.text for option, value in pairwise(words) if not _MESSAGE_OPTION.match(option.text)]
-    lines = [line for line in dict.fromkeys(lines) if " " in line and find_named_program(line.partition(" ")[0])]
+    # Without such an option, only a program at its beginning tells a command line from other text.
+    others = [value.text for option, value in pairwise(words) if not _MESSAGE_OPTION.match(option.text)]
+    lines += [text for text in others if find_named_program(text.partition(" ")[0])]
+    lines = [line for line in dict.fromkeys(lines) if " " in line]
     for effect in (effect for line in lines for effect in call.classify_shell(line)):
         if _is_alarming(effect):
             yield effect._replace(certainty=Certainty.POSSIBLE)

@@ -35,7 +35,7 @@ _FLOW_ITEM = compile_lazily(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s,'\"\[\]][^,
 _XML_EXECUTABLE = compile_lazily(r"<executable>\s*([^<]+?)\s*</executable>|<exec\b[^>]*\bexecutable=\"([^\"]+)\"")
 _XML_ARGUMENT = compile_lazily(r"<argument>\s*([^<]*?)\s*</argument>|<arg\b[^>]*\b(?:value|line)=\"([^\"]*)\"")
 _XML_COMMAND = compile_lazily(r"<Exec\b[^>]*\bCommand=\"([^\"]+)\"")
-_XML_CLEANING = compile_lazily(r"(?s)<artifactId>\s*maven-clean-plugin\s*<.*?</plugin>")
+_XML_CLEANING = compile_lazily(r"(?s)<artifactId>\s*maven-clean-plugin\s*<(?:.*?</plugin>|.*)")
 """A plugin that deletes the directories of its sets of files."""
 _XML_DIRECTORY = compile_lazily(r"<directory>\s*([^<]+?)\s*</directory>")
 _XML_BASE = compile_lazily(r"\$\{(?:project\.)?basedir\}")
@@ -149,7 +149,7 @@ def read_xml(text: str) -> list[CodeSection]:
     """Return the programs that a build in XML starts."""
     import html  # its table of 2,200 names takes 2 % of a process for one call, and few builds are in XML
 
-    text = re.sub(r"(?s)<!--.*?-->", lambda match: "\n" * match[0].count("\n"), text)
+    text = re.sub(r"(?s)<!--(?:.*?-->|.*)", lambda match: "\n" * match[0].count("\n"), text)
     text = _XML_HOME.sub("~", text)
     commands = [(match[1], match.start()) for match in _XML_COMMAND.finditer(text)]
     sections = [CodeSection(SHELL, html.unescape(line), count_line(text, start)) for line, start in commands]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from verdikt.effects.armed_loads import add_armed_effects, find_inline_imports
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.powershell_start import is_powershell
-from verdikt.effects.code_loaders import loads_project
+from verdikt.effects.code_loaders import PROJECT_LOADERS
 from verdikt.effects.command_input import (
     CODE_FILE_OPTIONS,
     TEXT_READERS,
@@ -70,7 +70,6 @@ MAX_DEPTH = 6
 """How far texts inside texts are followed; beyond that, unknown."""
 
 _INTERPRETERS = SHELLS | find_role("code_runner")
-_CODE_READERS = _INTERPRETERS | frozenset(CODE_FILE_OPTIONS)
 _EXPORTERS = find_role("variable_exporter")
 """Builtins that set variables for the programs which follow."""
 _AWK_PROGRAMS = find_role("awk_filter")
@@ -146,7 +145,7 @@ class ScriptClassifier:
         copies = facts.recall(COPIED_PROGRAMS_KEY)
         aliases = list_program_aliases(copies, start) if copies else None
         script = analyse(text, home=facts.home, cwd=start, read=self._files.load_text, aliases=aliases)
-        commands = script.commands
+        _, commands, codes, problems = script
         if where or cwd is not None:
             commands = _place_commands(commands, cwd, where)
         # Effects that belong to no command of the shell text.
@@ -155,22 +154,25 @@ class ScriptClassifier:
         may_be_powershell = text[:1] not in _UNIX_FIRST_CHARACTERS or text[:2] in _POWERSHELL_BEGINNINGS
         if self._depth == 1 and may_be_powershell and is_powershell(text):
             loose_effects = self._classify_powershell(text)
-        is_single = len(commands) == 1 and not (script.codes or script.problems or commands[0].conditional)
+        is_single = len(commands) == 1 and not (codes or problems or commands[0].conditional)
         if is_single and not loose_effects and self.steps is None:
             effects = self._classify_command(0, commands[0], commands)
-            effects += self._classify_texts(commands[0], commands, effects)
-            self._relations.complete_single(commands, effects)
+            name = commands[0].name
+            if _may_run_text(name, effects):
+                effects += self._classify_texts(commands[0], commands, effects)
+            self._relations.complete_single(name, commands, effects)
             return effects
         effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
-        readers = {code.command for code in script.codes} if script.codes else ()
+        names = [command.name for command in commands]
+        readers = {code.command for code in codes} if codes else ()
         for index, command in enumerate(commands):
-            if index not in readers and (texts := self._classify_texts(command, commands, effects_by_command[index])):
-                effects_by_command[index] += texts
-        if script.codes:
+            if _may_run_text(names[index], effects_by_command[index]) and index not in readers:
+                effects_by_command[index] += self._classify_texts(command, commands, effects_by_command[index])
+        if codes:
             self._add_code_effects(script, commands, effects_by_command, loose_effects)
         if "PATH=" in text:
             self._add_stand_ins(commands, effects_by_command)
-        self._relations.complete_all(text, commands, effects_by_command)
+        self._relations.complete_all(text, names, commands, effects_by_command)
         if loose_effects:
             loose_effects += derive_zone_effects(loose_effects, facts)
         if self._files.texts and self._depth == 1:
@@ -179,10 +181,10 @@ class ScriptClassifier:
         if self.steps is not None:
             pairs = zip(commands, effects_by_command, strict=True)
             self.steps += [Step(self._depth + c.depth, c, tuple(effects)) for c, effects in pairs]
-        if len(effects_by_command) == 1 and not loose_effects and not script.problems:
+        if len(effects_by_command) == 1 and not loose_effects and not problems:
             return effects_by_command[0]
         own_effects = [effect for effects in effects_by_command for effect in effects]
-        return [*own_effects, *loose_effects, *map(_make_unknown_effect, script.problems)]
+        return [*own_effects, *loose_effects, *map(_make_unknown_effect, problems)]
 
     def _add_stand_ins(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Add what scripts do that answer to the names of programs: `export PATH=$PWD/bin:$PATH; git status`."""
@@ -214,10 +216,7 @@ class ScriptClassifier:
 
     def _classify_texts(self, command: Command, commands: Sequence[Command], effects: list[Effect]) -> list[Effect]:
         """Return what the program text does that a command is given and that nothing else has read."""
-        runs = command.name in TEXT_RUNNERS
-        for effect in effects:
-            runs = runs or effect.what in RUNNING_EFFECTS
-        if not runs or self._depth >= MAX_DEPTH or not may_hold_program_text(command):
+        if self._depth >= MAX_DEPTH or not may_hold_program_text(command):
             return []
         return classify_program_texts(Invocation(command, self._resolver, commands, self._classify_inner), effects)
 
@@ -244,9 +243,9 @@ class ScriptClassifier:
             modifier_effects += self._classify_modifiers(call, index)
             if not name:
                 return modifier_effects
-        if name in _CODE_READERS:
-            if name in _INTERPRETERS:
-                modifier_effects += classify_substitution(call, index)
+        if name in _INTERPRETERS:
+            modifier_effects += classify_substitution(call, index)
+        if name in CODE_FILE_OPTIONS:
             modifier_effects += classify_code_file(call, index, self._files.downloaded)
         if name in TEXT_READERS and len(commands) > 1 and may_read_output(command):
             modifier_effects += classify_fetched_text(call, index)
@@ -307,9 +306,7 @@ class ScriptClassifier:
         effects: list[Effect] = []
         program = find_program(call.name)
         if program is not None:
-            effects = evaluate_program(program, call) or _classify_own_program(call)
-            if not effects and _is_rehearsal(command) and loads_project(call.name):
-                effects = [call.make_effect("code.build", note="loads the project to show what it would do")]
+            effects = evaluate_program(program, call) or _classify_idle_program(call)
             if "/" in command.argv[0].text and not any(effect.what.startswith(_RUN_PREFIXES) for effect in effects):
                 effects = [*effects, *_classify_namesake(call)]
         elif command.argv[0].glob:
@@ -341,8 +338,13 @@ class ScriptClassifier:
             effects = effects + classify_offline_order(call)
         if command.redirects and call.name in _INTERPRETERS:
             effects = effects + classify_input_program(call)
-        may_be_live = command.assignments or "prod" in text or "live" in text or "env-file" in text
-        if effects and (may_be_live or effects[-1].what == "db.schema"):
+        if effects and (
+            "prod" in text
+            or "live" in text
+            or "env-file" in text
+            or command.assignments
+            or effects[-1].what == "db.schema"
+        ):
             effects = effects + classify_live_change(call, effects)
         if "=" in text and _names_runner(text):
             lines = list_set_programs(command.argv[1:])
@@ -417,6 +419,14 @@ def _classify_namesake(call: Invocation) -> Sequence[Effect]:
 # ruff: noqa: SIM110
 
 
+def _may_run_text(name: str, effects: Sequence[Effect]) -> bool:
+    """Return whether a program with these effects may run text which it is given."""
+    for effect in effects:
+        if effect.what in RUNNING_EFFECTS:
+            return True
+    return name in TEXT_RUNNERS
+
+
 def _has_output_option(argv: Sequence[Word]) -> bool:
     for word in argv:
         if word.text.startswith(_OUTPUT_OPTIONS):
@@ -449,10 +459,15 @@ def _is_rehearsal(command: Command) -> bool:
     return any(map(_REHEARSAL_WORD.fullmatch, words)) if words else False
 
 
-def _classify_own_program(call: Invocation) -> list[Effect]:
-    """Return the effect of a program of the project that has the name of one of the machine, such as `./wipe`."""
+def _classify_idle_program(call: Invocation) -> list[Effect]:
+    """Return the effect of a program that does nothing by its record: the project's own `./wipe`, a rehearsal."""
     program = call.command.argv[0]
-    return list(call.make_effects("code.run", [program])) if program.text[:1] in (".", "~") else []
+    # A file of the project, or of a home, that has the name of a program of the machine.
+    if program.text[:1] in (".", "~") and (effects := call.make_effects("code.run", [program])):
+        return effects
+    if call.name in PROJECT_LOADERS and _is_rehearsal(call.command):
+        return [call.make_effect("code.build", note="loads the project to show what it would do")]
+    return []
 
 
 def _classify_written_shell(resolver: TargetResolver, text: str, command: Command) -> list[Effect]:

@@ -32,8 +32,8 @@ def find_matched_secret(path: str, home: str, exists: Callable[[str], bool]) -> 
 def _find_home_secret(pattern: str) -> str:
     first = pattern[2:].partition("/")[0]
     # A name without wildcards leaves none of them for most patterns: `~/project/src/*.py`.
-    secrets = _group_home_secrets().get(first, ()) if _WILDCARDS.isdisjoint(first) else _list_home_secrets()
-    return next((secret for secret in secrets if _matches(pattern, secret)), "")
+    secrets = _group_home_secrets().get(first) if _WILDCARDS.isdisjoint(first) else _list_home_secrets()
+    return next((secret for secret in secrets if _matches(pattern, secret)), "") if secrets else ""
 
 
 @cache

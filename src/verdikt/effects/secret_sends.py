@@ -205,6 +205,7 @@ _MESSAGE_VERBS = frozenset(("notes", "tag", "commit", "hash-object", "commit-tre
 _MESSAGE_WORDS = frozenset(("-F", "--file", "notes", "hash-object"))
 """Words by which git takes a file for a message, a note or an object."""
 _STAGING_VERBS = frozenset(("add", "stage", "commit")) | _REMOTE_VERBS | _MESSAGE_WORDS
+_STAGING_ONLY = ("add", "stage", "commit")
 _UNSTAGING_VERBS = frozenset(("reset", "restore", "rm"))
 _STAGE_ALL = compile_lazily(r"-[a-z]*[aAu][a-z]*$|--(?:all|update)$")
 """Options by which git takes every changed file: `commit -am x`, `add -A`."""
@@ -214,11 +215,8 @@ _SETTINGS_FILES = (".env", ".env.local", ".env.production")
 _TRACED_VERBS = _STAGING_VERBS | _UNSTAGING_VERBS
 
 
-def handles_secret_files(command: Command) -> bool:
-    """Return whether a command by itself may load, attach, stage or send secret files."""
-    name = command.name
-    if name not in SECRET_FILE_PROGRAMS:
-        return False
+def handles_secret_files(name: str, command: Command) -> bool:
+    """Return whether a command of one of `SECRET_FILE_PROGRAMS` may load, attach, stage or send secret files."""
     verbs = _STAGING_VERBS if name in _STAGERS else _STARTING_VERBS if name in _CONTAINER_ENGINES else None
     return verbs is None or not verbs.isdisjoint([word.text for word in command.argv])
 
@@ -388,10 +386,10 @@ def _trace_git(
         return is_staged
     words = [word for word in command.argv[1:] if not word.text.startswith("-")]
     verb = words[0].text if words else ""
-    stages_all = any(map(_STAGE_ALL.match, texts[2:]))
+    stages_all = verb in _STAGING_ONLY and any(map(_STAGE_ALL.match, texts[2:]))
     if verb in _MESSAGE_VERBS and not (verb == "commit" and stages_all):
         return is_staged or _stores_secret(command, verb, effects, resolver)
-    if verb in ("add", "stage", "commit"):
+    if verb in _STAGING_ONLY:
         is_forced = verb != "commit" and any(map(_FORCE.match, texts[2:]))
         paths = [Word(resolver.project_root)] if stages_all else words[1:]
         secrets = [t for t in (_resolve_staged(word, command, resolver, copies) for word in paths) if t is not None]
@@ -403,9 +401,8 @@ def _trace_git(
         return is_staged or bool(secrets)
     if verb in _UNSTAGING_VERBS:
         return False
-    if verb in _REMOTE_VERBS and any(
-        _make_remote_path(resolver.project_root, word.text) in resolver.facts.secret_copies for word in words[1:2]
-    ):
+    remembered = resolver.facts.secret_copies if verb in _REMOTE_VERBS else ()
+    if remembered and any(_make_remote_path(resolver.project_root, word.text) in remembered for word in words[1:2]):
         send = derive_effect("cred.send", effects[0], effects[0].targets, note="a key in the remote's address")
         effects.append(send._replace(certainty=Certainty.CERTAIN))
     if verb == "push" and is_staged:

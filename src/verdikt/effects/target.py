@@ -22,11 +22,17 @@ if TYPE_CHECKING:
     from verdikt.model.facts import Facts
     from verdikt.shell.command import Word
 
+_SYSTEM_NAMES = (
+    "bin|boot|dev|etc|home|lib(?:32|64)?|media|mnt|opt|proc|root|run|sbin|srv|sys|usr|var"
+    "|Users|Library|System|Applications"
+)
+"""What lies directly below the root directory."""
 _WILDCARD = compile_lazily(r"[*?\[]")
 # A named path below $TMPDIR or the directory of caches, or a pattern that no system directory matches (`build-*`); not
-# `$TMPDIR/*`, which is `/*` where the variable is empty.
+# `$TMPDIR/*` or `$TMPDIR/home`, which are `/*` and `/home` where the variable is empty.
 _TMPDIR_PATH = compile_lazily(
-    r"^(?!.*/\.\.(?:[/\"]|$))\$(?:TMPDIR|XDG_CACHE_HOME|\{(?:TMPDIR|XDG_CACHE_HOME)[^}]*\})\"?/"
+    r"^(?!.*/\.\.(?:[/\"]|$))\$(?:(?:TMPDIR|XDG_CACHE_HOME)\b|\{(?:TMPDIR|XDG_CACHE_HOME)(?:%%?/|:?[-=?][^}]*)?\})\"?/"
+    rf"(?!(?:{_SYSTEM_NAMES})(?:[/\"]|$))"
     r"(?:(?:\$\{?\w+\}?[-_.])?[\w.-]*\w[^*?]*|[A-Za-z]\w*[-_.][^/]*|\*\.\w+)/?$"
 )
 _CATCH_ALL_GLOBS = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*", "?*", "[!.]*"))
@@ -224,9 +230,9 @@ class TargetResolver:
         return "own" if state == "untracked" and self.facts.is_created_in_session(path) else state
 
     def _resolve_glob(self, word: Word, path: str, *, with_state: bool) -> Target:
-        """Resolve a word with wildcards by its constant directory; `dir/*` counts as `dir` itself."""
+        """Resolve a known word with wildcards by its constant directory; `dir/*` counts as `dir` itself."""
         if not with_state and (secret := find_matched_secret(path, self.facts.home.rstrip("/"), self._is_present)):
-            return Target(word.display_text, "path", secret, self.find_zone(secret))
+            return Target(word.text, "path", secret, self.find_zone(secret))
         wildcard = _WILDCARD.search(path)
         slash = path.rfind("/", 0, wildcard.start() if wildcard else len(path))
         parent, name = path[:slash] or "/", path[slash + 1 :].partition("/")[0]
@@ -248,15 +254,15 @@ class TargetResolver:
             zone = self._guess_zone(parent, name, zone)
         if not with_state or zone is not Zone.PROJECT:
             state = "ignored" if zone is Zone.HOME and is_cache(path) else ""
-            return Target(word.display_text, "path", path, zone, state)
+            return _make_row(Target, (word.text, "path", path, zone, state))
         real_parent = self.facts.path(parent, git=False).real
         if real_parent != parent:
             return self._resolve_glob(word, real_parent.rstrip("/") + path[slash:], with_state=True)
         if is_build_output(path[len(self._project_root) + 1 :]):
-            return Target(word.display_text, "path", path, zone, "ignored")
+            return Target(word.text, "path", path, zone, "ignored")
         fact = self.facts.path(parent)
         state = {"absent": "absent", "unknown": ""}.get(fact.kind, fact.git or "untracked")
-        return Target(word.display_text, "path", path, zone, state)
+        return Target(word.text, "path", path, zone, state)
 
     def _is_present(self, path: str) -> bool:
         return self.facts.path(path, git=False).exists
@@ -464,10 +470,13 @@ def is_ordinary(path: str) -> bool:
 def is_build_output(path: str) -> bool:
     """Return whether a build can make this again (`path` relative to the project)."""
     parts = path.split("/")
+    name = parts[-1]
+    _, dot, suffix = name.rpartition(".")
     return (
         not zone_tables.BUILD_NAMES.isdisjoint(parts)
-        or zone_tables.BUILD_NAME_PATTERN.search(parts[-1]) is not None
-        or parts[-1].endswith(".egg-info")
+        or (dot != "" and suffix in zone_tables.BUILD_SUFFIXES)
+        or zone_tables.BUILD_NAME_PATTERN.match(name) is not None
+        or (name[-1:] == "~" and name != "~")
     )
 
 

@@ -76,6 +76,7 @@ _SQL_ANYWHERE = compile_lazily(rf"(?is)(?:^|;){_SQL_STATEMENT}")
 _SQL_LINE_COMMENT = compile_lazily(r"--[^\n]*")
 _SQL_WORDS = frozenset("sql query queries statement statements ddl dml q".split())
 """Keys of text in which a later statement counts as well: `begin; drop table x`."""
+_RUNNING_KINDS = frozenset((ArgumentKind.SHELL, ArgumentKind.CODE, ArgumentKind.SQL))
 _ADDRESS = compile_lazily(r"(?i)^\s*(?:(?:https?|ftp|wss?)://|file:)\S+\s*$")
 _ROOTED_PATH = compile_lazily(r"^(?:~(?:/|$)|/(?!/)|\.{1,2}/|[A-Za-z]:\\)[^\n]*$")
 # Words of a command line that prose does not have: options, rooted paths, operators of the shell.
@@ -237,12 +238,15 @@ def _find_kinds(key: str, text: str, schema: Any, *, language: str, traits: _Tra
     is_prose = bool(names & _PROSE_WORDS) or (traits.searches and "sql" not in names)
     if _holds_sql(text, anywhere=bool(names & _SQL_WORDS)) and (not is_prose or ";" in text):
         return (ArgumentKind.SQL,)
-    if _ADDRESS.match(text):
-        # A tool that writes or deletes files takes the address of one as well.
-        return (ArgumentKind.URL, ArgumentKind.PATH) if read_file_address(text) else (ArgumentKind.URL,)
     by_key = _find_kind_by_key(names, text, language=language, traits=traits)
     # A server may describe an argument as less than its name says; each reading counts.
-    return dict.fromkeys((*find_schema_kinds(schema), *((by_key,) if by_key else ())))
+    kinds = dict.fromkeys((*find_schema_kinds(schema), *((by_key,) if by_key else ())))
+    if _ADDRESS.match(text):
+        # A tool that writes or deletes files takes the address of one as well.
+        by_shape = (ArgumentKind.URL, ArgumentKind.PATH) if read_file_address(text) else (ArgumentKind.URL,)
+        # What runs is not only an address: `file:;rm${IFS}-rf${IFS}~`.
+        return (*by_shape, *(kind for kind in kinds if kind in _RUNNING_KINDS))
+    return kinds
 
 
 def _holds_sql(text: str, *, anywhere: bool) -> bool:

@@ -65,7 +65,7 @@ def drop_guesses(action: Action, effects: Sequence[Effect]) -> list[Effect]:
     """
     names = {effect.what for effect in effects}
     is_told = any(e.what.startswith(_CONCRETE_PREFIXES) for e in effects if e.by != action.tool)
-    if names == {"unknown.tool", "db.read"}:
+    if names == {"unknown.tool", "db.read"} and _has_one_text(action.payload):
         return [effect for effect in effects if effect.what != "unknown.tool"]
     if is_told and names.isdisjoint(("unknown.program", "unknown.destroy")):
         return [e for e in effects if e.note != INFRASTRUCTURE_NOTE and e.what != "unknown.tool"]
@@ -73,6 +73,12 @@ def drop_guesses(action: Action, effects: Sequence[Effect]) -> list[Effect]:
     if is_general_tool(action.tool) and method in _READ_METHODS and any(name.startswith("net.") for name in names):
         return [effect for effect in effects if effect.what != "unknown.tool"]
     return list(effects)
+
+
+def _has_one_text(payload: Any) -> bool:
+    """Return whether all arguments but one are numbers, so that no other says what else a tool does."""
+    values = payload.values() if isinstance(payload, Mapping) else ()
+    return sum(value is not None and not isinstance(value, int | float) for value in values) == 1
 
 
 def find_method(payload: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from verdikt.effects.code import quote_shell_word
 from verdikt.effects.runner_settings import IMAGE, CodeSection, count_line
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -15,7 +16,7 @@ _SECRET_REFERENCE = compile_lazily(r"\$\{\{\s*secrets\.(\w+)\s*\}\}")
 _STEP_LIST = compile_lazily(r"(?m)^([ \t]*)(?:-[ \t]+)?(?:before_|after_)?(?:script|commands|install):[ \t]*(.*)$")
 _ITEM = compile_lazily(r"^\s*-\s+[\"']?(.*?)[\"']?\s*$")
 _STEP = compile_lazily(r"(?m)^([ \t]*)(?:-[ \t]+)?run:[ \t]*(\|[+-]?|>[+-]?)?[ \t]*(.*)$")
-_DIRECTORY = compile_lazily(r"(?m)^[ \t]*(?:-[ \t]+)?working-directory:[ \t]*[\"']?([^\s\"'#]+)")
+_DIRECTORY = compile_lazily(r"(?m)^[ \t]*(?:-[ \t]+)?working-directory:[ \t]*([\"']?)([^\n]*?)\1[ \t]*(?:#.*)?$")
 _NEXT_ITEM = compile_lazily(r"\n[ \t]*- ")
 _MAX_STEPS = 100
 
@@ -32,7 +33,7 @@ def read_workflow(text: str) -> list[CodeSection]:
     for match in list(_STEP.finditer(text))[:_MAX_STEPS]:
         command = match[3] if not match[2] else _read_block(text[match.end() + 1 :], len(match[1]))
         directory = _find_directory(text, match.start(), match.end())
-        command = f"cd {directory}\n{command}" if directory else command
+        command = f"cd {quote_shell_word(directory)}\n{command}" if directory else command
         sections.append(CodeSection(IMAGE, _show_secrets(command, secrets), count_line(text, match.start())))
     for match in list(_STEP_LIST.finditer(text))[:_MAX_STEPS]:
         first = count_line(text, match.start())
@@ -42,11 +43,14 @@ def read_workflow(text: str) -> list[CodeSection]:
 
 
 def _find_directory(text: str, start: int, end: int) -> str:
-    """Return the directory in which a step runs, where the step says so before or after its commands."""
+    """Return the directory in which a step runs, where the step says so before or after its commands.
+
+    Empty also for an expression, whose value is not known here.
+    """
     before = text[text.rfind("\n- ", 0, start) + 1 : start].rpartition(" - ")[2]
     after = _NEXT_ITEM.split(text[end:], maxsplit=1)[0]
     found = _DIRECTORY.search(before) or _DIRECTORY.search(after)
-    return found[1] if found is not None else ""
+    return found[2] if found is not None and "${{" not in found[2] else ""
 
 
 def _list_items(text: str) -> list[tuple[int, str]]:

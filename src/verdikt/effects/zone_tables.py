@@ -188,10 +188,12 @@ BUILD_NAMES = _words(
 )
 """Names of files and directories that a build or an install makes and can make again."""
 
+BUILD_SUFFIXES = _words(
+    "pyc pyo o obj a pdb class log tmp swp swo bak orig rej egg-info tsbuildinfo gcda gcno lcov prof coverage map "
+    "cache pid lock~"
+)
 BUILD_NAME_PATTERN = compile_lazily(
-    r"(?:\.(?:pyc|pyo|o|obj|a|pdb|class|log|tmp|swp|swo|bak|orig|rej|egg-info|tsbuildinfo|gcda|gcno|lcov|prof"
-    r"|coverage|map|cache|pid|lock~)|(?<=.)~)$"
-    r"|^(?:cmake-build-|bazel-|\.coverage\.|npm-debug|yarn-error|core\.\d)|^\.[\w.]+[-_.]?cache$"
+    r"^(?:(?:cmake-build-|bazel-|\.coverage\.|npm-debug|yarn-error|core\.\d)|\.[\w.]+[-_.]?cache$)"
 )
 
 CACHE_DIRECTORY = compile_lazily(
@@ -233,7 +235,9 @@ SPECIAL_PREFIXES = group_prefixes(
     "id_ client_secret service gcp-key secrets auth.json gen_ terraform.tfstate".split(), width=1
 )
 SPECIAL_DIRECTORIES = group_prefixes(
-    "/etc /lib /usr/lib /usr/local/lib /var /run /proc /Library ~/Library ~/_".split(), width=2
+    "/etc /lib /usr/lib /usr/local/lib /var/spool /var/run /var/lib /var/db /var/root /run /proc /Library ~/Library "
+    "~/_".split(),
+    width=2,
 )
 
 # Names of one file, or of something made to try something out.

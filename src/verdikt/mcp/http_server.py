@@ -269,6 +269,7 @@ class HttpServer:
             try:
                 with self._open_request("GET", None, headers) as response:
                     if response.status != HTTPStatus.OK or get_content_type(response) != EVENTS_TYPE:
+                        self._reads_unasked = False  # the next session may have one
                         return  # many servers have no such stream
                     for event in read_events(response):
                         last_event_id = event.event_id or last_event_id

@@ -51,8 +51,8 @@ _STDERR_REDIRECTS = {
 }
 # Builds a named tuple from all its fields at once; the keyword handling of its class costs more than the rest.
 _make_row = tuple.__new__
-_OPERATORS = frozenset(("", "|", *_CONDITIONAL_OPERATORS))
-"""The tokens that end a command; the empty one is the end of the line."""
+_OPERATORS = frozenset(("|", *_CONDITIONAL_OPERATORS))
+"""The tokens that end a command before the end of the line."""
 _REDIRECT_TOKENS = frozenset(_STDERR_REDIRECTS)
 _SEPARATORS = _OPERATORS | _REDIRECT_TOKENS
 """The tokens that are no words."""
@@ -97,8 +97,9 @@ def parse_plain_line(text: str) -> tuple[Command, ...] | None:
             return None
         if odd_characters:
             # All of them must belong to operators that stand by themselves.
-            operators = "".join([token for token in tokens if token in _OPERATORS])
-            return _build_commands(tokens) if operators.encode() == odd_characters else None
+            ends = _find_operators(tokens)
+            operators = "".join([tokens[end] for end in ends])
+            return _build_commands(tokens, ends) if operators.encode() == odd_characters else None
     else:
         # Some builtins evaluate what stands between single quotes: `test -v 'a[$(cmd)]'`.
         if "[$(" in text or "[`" in text or "BASH_FUNC_" in text:
@@ -108,7 +109,7 @@ def parse_plain_line(text: str) -> tuple[Command, ...] | None:
         if not tokens or " ".join(tokens) != text:
             return None
         if not _SEPARATORS.isdisjoint(tokens):
-            return _build_commands(tokens)
+            return _build_commands(tokens, _find_operators(tokens))
     words = [*map(_parse_word, tokens)]
     return (_make_command(tuple(words), (0, len(text))),) if _is_inert(words, feeds_pipe=False) else None
 
@@ -127,25 +128,29 @@ def _make_command(
     return _make_row(Command, fields)
 
 
-def _build_commands(tokens: list[str]) -> tuple[Command, ...] | None:
-    """Return the commands of a line with pipes, lists or redirections of standard error."""
+def _find_operators(tokens: list[str]) -> list[int]:
+    """Return the indexes of the tokens that end a command."""
+    return [index for index, token in enumerate(tokens) if token in _OPERATORS]
+
+
+def _build_commands(tokens: list[str], ends: list[int]) -> tuple[Command, ...] | None:
+    """Return the commands of a line with pipes, lists or redirections of standard error; `ends` are its operators."""
     commands: list[Command] = []
     has_conditions = not _CONDITIONAL_OPERATORS.isdisjoint(tokens)
     has_redirects = not _REDIRECT_TOKENS.isdisjoint(tokens)
     previous_operator = ""
     first = start = 0
     conditional = False
-    for place, token in enumerate((*tokens, "")):
-        if token not in _OPERATORS:
-            continue
+    for place in (*ends, len(tokens)):
         own_tokens = tokens[first:place]
+        operator = tokens[place] if place < len(tokens) else ""
         end = start + len(" ".join(own_tokens))
         redirects: tuple[Redirect, ...] = ()
         if has_redirects:
             redirects = tuple([_STDERR_REDIRECTS[token] for token in own_tokens if token in _STDERR_REDIRECTS])
             own_tokens = [token for token in own_tokens if token not in _STDERR_REDIRECTS]
         words = [*map(_parse_word, own_tokens)]
-        feeds_pipe, reads_pipe = token == "|", previous_operator == "|"
+        feeds_pipe, reads_pipe = operator == "|", previous_operator == "|"
         if not words or not _is_inert(words, feeds_pipe=feeds_pipe):
             return None
         # `cp /bin/rm x && ./x`: what one command writes, a later one may run, so the full analysis has to look.
@@ -157,7 +162,7 @@ def _build_commands(tokens: list[str]) -> tuple[Command, ...] | None:
         pipe_from, pipe_to = index - 1 if reads_pipe else None, index + 1 if feeds_pipe else None
         span = start, end
         commands.append(_make_command(tuple(words), span, redirects, pipe_from, pipe_to, conditional=conditional))
-        previous_operator, first, start = token, place + 1, end + len(token) + 2
+        previous_operator, first, start = operator, place + 1, end + len(operator) + 2
     return tuple(commands)
 
 

@@ -13,10 +13,16 @@ from verdikt.shell.justfile import trace_just
 from verdikt.shell.makefile import trace_make
 from verdikt.shell.package_json import trace_package_script
 from verdikt.shell.possible_wrapper import POSSIBLE_WRAPPER, find_possible_command
+from verdikt.shell.redirection import find_written_file
 from verdikt.shell.repeated_command import has_no_find_action, trace_fd, trace_find, trace_parallel, trace_xargs
 from verdikt.shell.runner import Runner, find_runner
 from verdikt.shell.sed_script import is_inert_sed_command, trace_sed
 from verdikt.shell.wrapped_command import find_subcommand_row, trace_subcommand, trace_wrapper
+
+_PROGRAM_DIRECTORIES = frozenset(
+    "/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin /opt/local/bin /snap/bin".split()
+)
+"""Where the programs of a machine are; no project and no home has them."""
 
 InertCheck = Callable[[list[Word]], bool]
 
@@ -34,7 +40,7 @@ def trace_inner_commands(call: CommandCall) -> str | None:
     if not tracers:
         if len(call.words) > 2 and find_runner(call.name) is None:
             _trace_possible_wrapper(call)
-        if "/" in call.words[0].text:
+        if "/" in call.words[0].text and not _is_installed_program(call):
             return interpreter.trace_script_file(call)
     output: object = None
     for tracer in tracers:
@@ -42,6 +48,17 @@ def trace_inner_commands(call: CommandCall) -> str | None:
     if tracers and len(call.words) > 3 and call.words[1].text[:1] == "-":
         _trace_other_readings(call, tracers)
     return output if isinstance(output, str) else None
+
+
+def _is_installed_program(call: CommandCall) -> bool:
+    """Return whether a command is a program of the machine that has a record, which says more of it than its text.
+
+    Many are scripts that only find their interpreter: `/usr/bin/gsutil`. A file that the text itself put there is none.
+    """
+    program = call.words[0]
+    is_installed = program.text.rpartition("/")[0] in _PROGRAM_DIRECTORIES and find_runner(call.name) is not None
+    is_replaced = program.text in call.walker.copied_paths or find_written_file(call.walker, program, call.scope)[0]
+    return is_installed and not is_replaced
 
 
 def _trace_other_readings(call: CommandCall, tracers: tuple[CommandTracer, ...]) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.growth import LINEAR_GROWTH, measure_growth
 from verdikt.claims.named_objects import (
     find_changed_names,
     find_directory_names,
@@ -134,3 +135,9 @@ def test_tick_is_a_claim_and_small_talk_is_none() -> None:
 
     assert refine_claims([ticked], message)[0].act == "done"
     assert refine_claims([SentenceClaim("Hello.", 0, 6, "done", ("change",), 0.6)]) == ()
+
+
+@pytest.mark.parametrize("part", ["x.ini.bak.", ".env", "a.", "a/", "`a"])
+def test_names_are_found_in_linear_time(part: str) -> None:
+    """In one word without an end, too."""
+    assert measure_growth(find_directory_names, lambda count: part * count, 4000) < LINEAR_GROWTH

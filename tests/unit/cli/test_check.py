@@ -190,6 +190,19 @@ def test_batch_with_invalid_line_answers_the_others(run: Run) -> None:
     assert run("--batch", "--policy", "nowhere.yaml").exit_code == 65
 
 
+def test_batch_reads_only_the_policy_that_is_named(run: Run) -> None:
+    """A batch compares machines, so what lies in its directory is nothing to it; a named policy must be sound."""
+    line = json.dumps({"id": 1, "tool": "Bash", "input": {"command": "ls"}, "cwd": os.getcwd()})
+    Path("governance.yaml").write_text("profile: nonsense\n", encoding="utf-8")
+    alone, batch = run("ls"), run("--batch", stdin=line)
+    named = run("--batch", "--policy", "governance.yaml", stdin=line)
+
+    assert (alone.exit_code, batch.exit_code, named.exit_code) == (65, 0, 65)
+    assert json.loads(batch.stdout)["verdict"] == "pass"
+    assert "unless --profile or --policy" in " ".join(run("--help").stdout.split())
+    assert all("`profile`: expected one of" in json.loads(denial.stdout)["message"] for denial in (alone, named))
+
+
 @pytest.mark.parametrize(
     "part", ["redact_action", "find_project_root", "list_guarded_paths", "Facts", "RealWorld", "decide"]
 )

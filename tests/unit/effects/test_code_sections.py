@@ -2,7 +2,10 @@
 
 import pytest
 
+from tests.growth import LINEAR_GROWTH, measure_growth
 from verdikt.effects.code_sections import blank_comments, detect_file_language, find_code_sections
+from verdikt.effects.runner_settings import read_xml
+from verdikt.effects.workflow_sections import read_workflow
 
 
 @pytest.mark.parametrize(
@@ -50,3 +53,27 @@ def test_settings_give_command_lines_with_their_lines() -> None:
 def test_odd_text_never_raises(name: str, text: str) -> None:
     """A file that is not what its name says has sections or none."""
     assert isinstance(find_code_sections(f"/p/{name}", text), list)
+
+
+@pytest.mark.parametrize(
+    ("directory", "command"),
+    [
+        ("web", "cd web\nmake"),
+        ('"my web" # the page', "cd 'my web'\nmake"),
+        ("<<E", "cd '<<E'\nmake"),
+        ("$(curl", "cd '$(curl'\nmake"),
+        ("${{ matrix.place }}", "make"),
+        ("", "make"),
+    ],
+)
+def test_the_directory_of_a_step_is_one_word(directory: str, command: str) -> None:
+    """Whatever it is, the commands of the step stay what they are; the value of an expression is not known."""
+    sections = read_workflow(f"    steps:\n      - run: make\n        working-directory: {directory}\n")
+
+    assert [section.text for section in sections] == [command]
+
+
+@pytest.mark.parametrize("part", ["<!--", "<artifactId>maven-clean-plugin</artifactId><directory>"])
+def test_a_build_in_xml_that_never_ends_is_read_in_linear_time(part: str) -> None:
+    """A plugin or a comment without its end is looked for once."""
+    assert measure_growth(read_xml, lambda count: part * count, 8000) < LINEAR_GROWTH

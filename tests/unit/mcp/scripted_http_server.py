@@ -43,6 +43,8 @@ class ScriptedHttpServer(ThreadingHTTPServer):
         self.headers: list[dict[str, str]] = []
         self.answers: dict[str, Any] = {}
         self.later: dict[str, Any] = {}
+        self.missing_streams = 0
+        """How many requests for a stream of events it refuses."""
         """What the resumption of a stream brings."""
         self.has_answer = threading.Event()
         self.was_cut = threading.Event()
@@ -113,6 +115,10 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path.startswith("/.well-known/"):
             metadata = self.server.metadata.get(self.path)
             self._send(404) if metadata is None else self._send_json(metadata)
+            return
+        if self.server.missing_streams:
+            self.server.missing_streams -= 1
+            self._send(405)
             return
         self._begin_events()
         if self.headers["last-event-id"] == "later":

@@ -101,6 +101,23 @@ def test_a_server_of_2024_is_reached_by_its_own_transport(connect: Callable[...,
     assert upstream.calls == ["get_note"]
 
 
+def test_a_session_after_one_without_a_stream_has_its_own(
+    upstream: ScriptedHttpServer, connect: Callable[..., RelayProcess]
+) -> None:
+    """What the server sends unasked is read as soon as a session has a stream of events."""
+    upstream.missing_streams = 1
+    relay = connect(upstream)
+    relay.connect()
+    while upstream.missing_streams:
+        relay.request("ping")
+    for _ in range(100):
+        relay.connect()
+        if "notifications/message" in relay.methods:
+            break
+
+    assert "notifications/message" in relay.methods
+
+
 def test_a_stream_that_the_server_ends_is_resumed(
     upstream: ScriptedHttpServer, connect: Callable[..., RelayProcess]
 ) -> None:

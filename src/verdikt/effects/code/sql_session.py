@@ -78,10 +78,13 @@ def find_server(call: Invocation, database: str) -> str:
     return next((value for key, value in items if key in _SERVER_KEYS), "")
 
 
+def names_live_store(call: Invocation) -> bool:
+    """Return whether a word of a client's command line, as it was written, is the name of what people depend on."""
+    return any(is_live_name(word.raw or word.text) for word in call.command.argv[1:] if " " not in word.text)
+
+
 def is_remote_server(call: Invocation, database: str) -> bool:
-    """Return whether a client talks to a server that others depend on; a bare name is a container beside this one."""
-    if any(is_live_name(word.raw or word.text) for word in call.command.argv[1:] if " " not in word.text):
-        return True
+    """Return whether a client talks to another machine by name or address; a bare name is a container beside it."""
     server = find_server(call, database)
     return "." in server and not is_local_address(server)
 

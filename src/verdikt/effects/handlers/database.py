@@ -14,6 +14,7 @@ from verdikt.effects.code.sql_session import (
     is_read_only_connection,
     is_read_only_file,
     is_remote_server,
+    names_live_store,
 )
 from verdikt.effects.data_store import (
     fill_service,
@@ -108,7 +109,8 @@ def classify_client(
     names += [name for text in texts for name in list_switches(text)]
     light = bool(names) and all(map(is_throwaway, names)) and not any(map(is_live_name, names))
     effects = [(text, _classify_text(call, text, dialect, targets, light=light)) for text in texts]
-    is_remote = is_remote_server(call, base)
+    is_live = names_live_store(call)
+    is_remote = is_live or is_remote_server(call, base)
     is_piped = call.has_piped_input() and not call.args.has_flag(f"{flags} {files}") and not any(_read_files(call, ""))
     made = classify_made_statements(call, texts, targets, light=light, is_piped=is_piped, is_remote=is_remote)
     effects.append(("", made))
@@ -116,7 +118,6 @@ def classify_client(
     # What comes through a pipe or from a file that can't be read may lift anything.
     is_known_input = not call.has_piped_input() and not call.command.redirects and not call.args.has_flag(files)
     is_read_only = is_known_input and is_read_only_connection(call, dialect, base, read_only)
-    is_live = any(is_live_name(word.raw or word.text) for word in call.command.argv[1:] if " " not in word.text)
     store = find_data_store(call, call.args.select_words(server) if server else ())
     session_effects = list(classify_session(call, effects, dialect, is_read_only=is_read_only))
     for effect in settle_losses(call, session_effects, store, names):

@@ -23,8 +23,10 @@ def classify_curl(call: Invocation) -> Iterator[Effect]:
     hosts = tuple(host.to_host_target(word) for word in urls)
     local = bool(hosts) and all(host.is_local_host(target.text) for target in hosts)
     file_paths = [read_file_address(word.text) for word in urls]
-    yield from call.make_effects("fs.read", [Word(path) for paths in file_paths for path in paths])
+    local_files = [Word(path) for paths in file_paths for path in paths]
+    yield from call.make_effects("fs.read", local_files)
     if file_paths and all(file_paths):
+        yield from _classify_local_copy(call, local_files)
         return
     yield from metadata(call, hosts)
     sent = [
@@ -62,6 +64,14 @@ def classify_curl(call: Invocation) -> Iterator[Effect]:
     yield from call.make_effects("fs.read", args.get_values("-K --config -b --cookie --netrc-file"), possible=True)
     for word in args.get_values("-K --config"):
         yield from _classify_curl_settings(call, word)
+
+
+def _classify_local_copy(call: Invocation, files: list[Word]) -> Iterator[Effect]:
+    """Classify what curl writes when all its addresses are files: the file that it is told, or these."""
+    yield from call.make_effects("fs.overwrite", call.args.get_values("-o --output"))
+    if uploads := call.args.get_values("-T --upload-file"):
+        yield from call.make_effects("fs.read", uploads)
+        yield from call.make_effects("fs.overwrite", files)
 
 
 _CURL_SETTING = compile_lazily(r"""(?m)^\s*-{0,2}([a-zA-Z][\w-]*)(?:\s*[=:]\s*|[ \t]+)?(?:"([^"\n]*)"|([^#\n]*))$""")
