@@ -14,10 +14,11 @@ SERVICE_VARIABLES = ("PGSERVICE",)
 _SERVICE = compile_lazily(r"\bservice=([\w-]+)")
 _SERVICE_FILE = "~/.pg_service.conf"
 _OPTION_FILES = "--defaults-file --defaults-extra-file --cqlshrc"
-_OPTION_SECTIONS = ("client", "mysql", "mariadb", "mysqldump", "connection")
+_OPTION_SECTIONS = ("client", "connection")
+"""Sections that every client reads, besides the one of its own name."""
 _SETTING = compile_lazily(r"(?m)^[ \t]*([\w-]+)[ \t]*=[ \t]*[\"']?([^\s\"'#;]+)")
-_KEYS = {"host": "host", "hostname": "host", "hostaddr": "host", "database": "dbname", "dbname": "dbname"}
-_KEYS |= {"keyspace": "dbname", "socket": "host"}
+_HOST_KEY = compile_lazily(r"host(?:name|addr)?$|socket$")
+_NAME_KEY = compile_lazily(r"database$|dbname$|keyspace$")
 
 
 def read_connection_files(call: Invocation) -> list[str]:
@@ -31,7 +32,7 @@ def read_connection_files(call: Invocation) -> list[str]:
     ]
     for word in call.args.get_values(_OPTION_FILES):
         text = call.facts.text(call.resolve_path(word).path) or ""
-        texts += [_read_section(text, section) for section in _OPTION_SECTIONS if f"[{section}]" in text]
+        texts += [_read_section(text, section) for section in (*_OPTION_SECTIONS, call.name) if f"[{section}]" in text]
     return texts
 
 
@@ -50,4 +51,5 @@ def _read_section(text: str, section: str) -> str:
     """Return where one section of a file of settings leads, as pairs."""
     _, found, rest = f"\n{text}".partition(f"\n[{section}]")
     pairs = _SETTING.findall(rest.partition("\n[")[0]) if found else ()
-    return " ".join(f"{_KEYS[key.lower()]}={value}" for key, value in pairs if key.lower() in _KEYS)
+    hosts = [f"host={value}" for key, value in pairs if _HOST_KEY.match(key.lower())]
+    return " ".join([*hosts, *(f"dbname={value}" for key, value in pairs if _NAME_KEY.match(key.lower()))])

@@ -7,7 +7,7 @@ from posixpath import dirname
 from typing import TYPE_CHECKING
 
 from verdikt.knowledge import find_record, find_role
-from verdikt.model.effect import Zone
+from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 
@@ -19,6 +19,10 @@ _INCLUDE = compile_lazily(
     r"['\"]?([^\s'\";|`]+)|\bload\(\s*['\"]([^'\"]+)"
 )
 """Commands by which a client carries out another file: `\\i x.sql`, `source x.sql`, `@x.sql`, `load("x.js")`."""
+_DESTROYING_NAME = compile_lazily(
+    r"(?i)(?:^|[/_.\-])(?:drop|delete|truncate|wipe|reset|destroy|purge|down|rollback)(?:[_.\-]|$)"
+)
+_RESTORING_NAME = compile_lazily(r"(?i)(?:^|[/_.\-])(?:dump|backup|restore|prod|production)(?:[_.\-]|$)")
 _SCRIPT_ENDINGS = (".sql", ".js", ".mongodb", ".cql", ".cypher", ".psql", ".ddl")
 _READABLE_ZONES = (Zone.PROJECT, Zone.TEMP)
 _MAX_INCLUDES = 16
@@ -70,3 +74,15 @@ def _list_texts(call: Invocation, text: str, path: str, seen: set[str]) -> Itera
         if included and target.path not in seen and len(seen) < _MAX_INCLUDES:
             seen.add(target.path)
             yield from _list_texts(call, included, target.path, seen)
+
+
+def classify_unread_files(call: Invocation, flags: str) -> Iterator[Effect]:
+    """Yield the effects of a script that cannot be read, by what its name says."""
+    for word in call.args.get_values(flags) + [r.target for r in call.command.redirects if r.op == "<"]:
+        if not word.text or call.facts.text(call.resolve_path(word).path) is not None:
+            continue
+        is_destroying, is_restoring = _DESTROYING_NAME.search(word.text), _RESTORING_NAME.search(word.text)
+        if is_destroying or is_restoring:
+            target = Target(word.display_text, "database")
+            what = "db.drop" if is_destroying else "db.restore"
+            yield call.make_effect(what, (target,), possible=True, note="by the script's name")

@@ -7,7 +7,12 @@ from itertools import islice
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.client_files import COPIED_FILE, classify_copied_file, classify_local_files
-from verdikt.effects.code.client_scripts import list_shell_lines, read_client_files, read_included_texts
+from verdikt.effects.code.client_scripts import (
+    classify_unread_files,
+    list_shell_lines,
+    read_client_files,
+    read_included_texts,
+)
 from verdikt.effects.code.dot_commands import classify_dot_commands
 from verdikt.effects.code.key_commands import EVERY_KEY, list_store_commands
 from verdikt.effects.code.made_statements import classify_made_statements
@@ -47,24 +52,6 @@ def _list_texts(call: Invocation, flags: str) -> list[str]:
     return texts
 
 
-_DESTROYING_NAME = compile_lazily(
-    r"(?i)(?:^|[/_.\-])(?:drop|delete|truncate|wipe|reset|destroy|purge|down|rollback)(?:[_.\-]|$)"
-)
-_RESTORING_NAME = compile_lazily(r"(?i)(?:^|[/_.\-])(?:dump|backup|restore|prod|production)(?:[_.\-]|$)")
-
-
-def _classify_unread_files(call: Invocation, flags: str) -> Iterator[Effect]:
-    """Yield the effects of a script that cannot be read, by what its name says."""
-    for word in call.args.get_values(flags) + [r.target for r in call.command.redirects if r.op == "<"]:
-        if not word.text or call.facts.text(call.resolve_path(word).path) is not None:
-            continue
-        is_destroying, is_restoring = _DESTROYING_NAME.search(word.text), _RESTORING_NAME.search(word.text)
-        if is_destroying or is_restoring:
-            target = Target(word.display_text, "database")
-            what = "db.drop" if is_destroying else "db.restore"
-            yield call.make_effect(what, (target,), possible=True, note="by the script's name")
-
-
 _ROW_CHANGES = ("db.write", "db.delete")
 
 
@@ -102,7 +89,9 @@ def classify_client(
     effects = [(text, _classify_text(call, text, dialect, targets, light=light)) for text in texts]
     is_live = names_live_store(call)
     is_remote = is_live or is_remote_server(call, base)
-    is_piped = call.has_piped_input() and not call.args.has_flag(f"{flags} {files}") and not any(read_client_files(call, ""))
+    is_piped = (
+        call.has_piped_input() and not call.args.has_flag(f"{flags} {files}") and not any(read_client_files(call, ""))
+    )
     made = classify_made_statements(call, texts, targets, light=light, is_piped=is_piped, is_remote=is_remote)
     effects.append(("", made))
     yield from classify_local_files(call, "\n".join(texts), base)
@@ -115,7 +104,7 @@ def classify_client(
         changes_live_rows = is_live and effect.what in _ROW_CHANGES
         yield derive_effect("db.write.live", effect, effect.targets, note="live data") if changes_live_rows else effect
     if not light:
-        yield from _classify_unread_files(call, files)
+        yield from classify_unread_files(call, files)
         unread = [word for word in call.args.get_values(files) if call.facts.text(call.resolve_path(word).path) is None]
         if unread and is_remote:
             yield call.make_effect("db.write.live", targets, possible=True, note="a script that can't be read")
@@ -193,10 +182,7 @@ def classify_file_database(call: Invocation, *, dialect: str) -> Iterator[Effect
     target = call.resolve_path(file, with_state=True) if file.text not in (":memory:", "") else None
     harmless = target is None or target.zone is Zone.TEMP
     light = target is not None and (target.state == "tracked" or is_throwaway(target.path.rsplit("/", 1)[-1]))
-    spoken = (
-        [word.text for word in operands[1:]]
-        + _list_texts(call, "-cmd -c -s --cmd")
-    )
+    spoken = [word.text for word in operands[1:]] + _list_texts(call, "-cmd -c -s --cmd")
     spoken = [*read_included_texts(call, spoken), *read_client_files(call, "-init -f")]
     name = target.path.rsplit("/", 1)[-1] if target is not None and target.zone is Zone.PROJECT else ""
     harmless = harmless or is_test_name(name) or is_read_only_file(call, file.text, spoken)
