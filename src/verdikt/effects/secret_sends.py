@@ -328,7 +328,8 @@ def _list_attached_secrets(command: Command, resolver: TargetResolver) -> list[T
     if command.name in _FORGE_CLIENTS:
         options = _BODY_OPTIONS
     elif command.name in _CONTAINER_ENGINES and _runs_foreign_image(command):
-        options = _ENVIRONMENT_OPTIONS
+        # A composition fills its own text from such a file, and gives a container what it says itself.
+        options = frozenset() if any("compose" in word.text for word in command.argv[:2]) else _ENVIRONMENT_OPTIONS
     else:
         return []
     files: list[Target] = []
@@ -348,8 +349,15 @@ def _list_attached_secrets(command: Command, resolver: TargetResolver) -> list[T
             files.append(Target(variable, "other"))
         if option in options:
             target = resolver.resolve_path(Word(value.rpartition("@")[2], value), command.cwd)
-            files += [target] if holds_secret(target, resolver.facts) else []
+            is_plain = options is _ENVIRONMENT_OPTIONS and _sets_no_secret(target, resolver)
+            files += [target] if holds_secret(target, resolver.facts) and not is_plain else []
     return files
+
+
+def _sets_no_secret(target: Target, resolver: TargetResolver) -> bool:
+    """Return whether a file of variables can be read and none of its names is that of a secret: `ops/ports.env`."""
+    text = resolver.facts.text(target.path) if target.path and "/.env" not in target.path else None
+    return bool(text) and SECRET_NAME.search(text) is None and redact_text(text)[0] == text
 
 
 def _iter_options(command: Command, *, is_raw: bool = False) -> Iterator[tuple[str, str]]:
