@@ -19,19 +19,11 @@ if TYPE_CHECKING:
 _COMMENT = compile_lazily(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
 _FOLDER = compile_lazily(r"\$\{(?:workspaceFolder|workspaceRoot|cwd)\}")
 _FIELD = compile_lazily(r"\$\{(?:input|command|config):")
+_OTHER_KEYS = frozenset(("dependsOn", "linux", "osx", "windows"))
+"""Keys of what else a task runs."""
 _ON_OPEN = "folderOpen"
 _MAX_TASKS = 32
-_UNREAD = (
-    "unknown.",
-    "code.unknown",
-    "code.hidden",
-    "code.remote",
-    "net.",
-    "cred.",
-    "guard.",
-    "persist.",
-    "pkg.foreign",
-)
+_UNREAD = tuple("unknown. code.unknown code.hidden code.remote net. cred. guard. persist. pkg.foreign".split())
 
 
 def classify_opened_tasks(call: Invocation, content: str) -> Iterator[Effect]:
@@ -66,12 +58,8 @@ def _find_command_line(task: dict[str, Any]) -> str:
     if isinstance(task.get("script"), str) and isinstance(kind, str):
         return f"{kind} run {task['script']}"
     is_plain = isinstance(command, str) and isinstance(words, list) and all(isinstance(word, str) for word in words)
-    # What comes before, and settings of other systems, would have to be read as well.
-    if (
-        not is_plain
-        or _FIELD.search(f"{command}{words}")
-        or not {"dependsOn", "linux", "osx", "windows"}.isdisjoint(task)
-    ):
+    is_all = is_plain and _OTHER_KEYS.isdisjoint(task) and _FIELD.search(f"{command}{words}") is None
+    if not is_all:
         return ""
     return f"{command} {join_words(words)}".strip()
 

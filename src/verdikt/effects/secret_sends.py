@@ -357,7 +357,7 @@ def _list_attached_secrets(command: Command, resolver: TargetResolver) -> list[T
 def _sets_no_secret(target: Target, resolver: TargetResolver) -> bool:
     """Return whether a file of variables can be read and none of its names is that of a secret: `ops/ports.env`."""
     text = resolver.facts.text(target.path) if target.path and "/.env" not in target.path else None
-    return bool(text) and SECRET_NAME.search(text) is None and redact_text(text)[0] == text
+    return text is not None and SECRET_NAME.search(text) is None and redact_text(text)[0] == text
 
 
 def _iter_options(command: Command, *, is_raw: bool = False) -> Iterator[tuple[str, str]]:
