@@ -470,14 +470,18 @@ def is_ordinary(path: str) -> bool:
     )
 
 
+_OLDER_SUFFIXES = ("old", "bak", "orig", "prev", "new", "tmp")
+
+
 def is_build_output(path: str) -> bool:
     """Return whether a build can make this again (`path` relative to the project)."""
     parts = path.split("/")
     name = parts[-1]
-    _, dot, suffix = name.rpartition(".")
+    stem, dot, suffix = name.rpartition(".")
     return (
         not zone_tables.BUILD_NAMES.isdisjoint(parts)
         or (dot != "" and suffix in zone_tables.BUILD_SUFFIXES)
+        or (suffix in _OLDER_SUFFIXES and stem in zone_tables.BUILD_NAMES)
         or zone_tables.BUILD_NAME_PATTERN.match(name) is not None
         or (name[-1:] == "~" and name != "~")
     )

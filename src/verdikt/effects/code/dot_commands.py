@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code.client_files import classify_output_program
 from verdikt.effects.dataflow import OUTGOING_PREFIXES
-from verdikt.model.effect import Effect, Target
+from verdikt.model.effect import Effect, EffectClass, Target
 from verdikt.shell.command import Word
 
 if TYPE_CHECKING:
@@ -34,8 +34,10 @@ def classify_dot_commands(call: Invocation, text: str) -> Iterator[Effect]:
 def _classify(call: Invocation, line: str) -> Iterator[Effect]:
     command, _, rest = line.strip().partition(" ")
     if command in _RUNNING:
-        yield from call.classify_shell(rest)
-        yield call.make_effect("db.exec", note="runs a program")
+        effects = list(call.classify_shell(rest))
+        yield from effects
+        if not effects or any(effect.cls is not EffectClass.READ for effect in effects):
+            yield call.make_effect("db.exec", note="runs a program")
         return
     if command not in _WRITING and command not in _READING:
         return

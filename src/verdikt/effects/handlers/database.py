@@ -235,5 +235,6 @@ def classify_redis(call: Invocation) -> Iterator[Effect]:
             kept = host is None or not name.startswith("eval")
             yield call.make_effect("db.drop" if whole else "db.admin", target, recoverable=kept if whole else None)
         elif name in ("del", "unlink") and (call.command.repeated or rest == [EVERY_KEY]):
-            yield call.make_effect("db.delete.all", target, recoverable=True, note="many keys")
+            is_kept = find_data_store(call, servers).is_here or rest != [EVERY_KEY]
+            yield call.make_effect("db.delete.all", target, recoverable=is_kept or None, note="many keys")
     yield call.make_effect("db.write")

@@ -11,11 +11,11 @@ from verdikt.effects.git_configuration import (
     find_push_remote,
     resolve_alias,
 )
+from verdikt.effects.git_refspecs import find_remote_branch, lists_deletions, reaches_other_branch
 from verdikt.effects.handlers.git_remotes import adjust_remote, find_session_remote, is_scratch_remote
 from verdikt.effects.handlers.git_settings import (
     classify_setting,
     classify_variables,
-    find_remote_branch,
     skip_hooks,
 )
 from verdikt.effects.host import parse_host
@@ -155,10 +155,12 @@ def _classify_refspecs(
         text, target = spec.text, (Target("everything" if branches == "*" else branches, "ref"),)
         if args.has_flag("-d --delete") or (text.startswith((":", "+:")) and len(text) > 1):
             yield call.make_effect("git.push.delete", target, possible=not spec.is_known)
+        elif not spec.is_known and lists_deletions(call):
+            yield call.make_effect("git.push.delete", (Target("everything", "ref"),), note="branches that are listed")
         elif forced or text.startswith("+"):
             is_scratch = is_scratch_remote(call, remote)
             yield call.make_effect("git.push" if is_scratch else "git.push.force", target, possible=not spec.is_known)
-        elif _reaches_other_branch(text, branches, branch) and not is_scratch_remote(call, remote):
+        elif reaches_other_branch(text, branches, branch) and not is_scratch_remote(call, remote):
             yield call.make_effect("git.push.shared", target)
         else:
             yield call.make_effect(plain, target)
@@ -173,14 +175,6 @@ def _classify_refspecs(
         branch = destination or branch
         name = "everything" if everything else branch or name
     yield call.make_effect("git.push.force" if forced else plain, (Target(name, "ref"),))
-
-
-def _reaches_other_branch(refspec: str, remote_branch: str, branch: str) -> bool:
-    """Return whether a branch is published under the name of another: `HEAD:main` on a branch for a feature."""
-    source, _, destination = refspec.partition(":")
-    source = branch if source in ("HEAD", "@") else source.removeprefix("refs/heads/")
-    is_branch = not destination.startswith("refs/") or destination.startswith("refs/heads/")
-    return bool(source and destination) and is_branch and source != remote_branch
 
 
 def _to_hosts(remote: list[Word]) -> tuple[Target, ...]:

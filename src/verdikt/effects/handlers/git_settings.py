@@ -6,6 +6,7 @@ from verdikt.effects.arguments import word_set
 from verdikt.effects.armed_text import judge_text
 from verdikt.effects.execution_context import find_working_directory
 from verdikt.effects.git_configuration import read_settings_file
+from verdikt.effects.git_refspecs import find_remote_branch
 from verdikt.effects.handlers.git_remotes import is_scratch_remote
 from verdikt.effects.host import parse_host
 from verdikt.effects.invocation import Invocation
@@ -194,14 +195,6 @@ def _configure_remote(call: Invocation, key: str, value: Word) -> Iterator[Effec
         yield call.make_effect(what, (branch,), note="by every later push that names no branch")
     else:
         yield call.make_effect("git.config", (Target(key, "other"),))
-
-
-def find_remote_branch(spec: str) -> str:
-    """Return the branch at the remote that a refspec names."""
-    name = spec.lstrip("+").rpartition(":")[2] or spec.lstrip("+:")
-    if name.endswith("*"):
-        return "everything"
-    return name.removeprefix("refs/heads/").removeprefix("refs/tags/")
 
 
 def _configure_program(call: Invocation, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:
