@@ -54,10 +54,10 @@ _VERB_EFFECTS: tuple[tuple[str, frozenset[str]], ...] = (
         "mcp.read",
         word_set(
             "get list read search find query fetch view describe show count check status lookup browse inspect "
-            "aggregate analyze explain diff log logs summarize resolve preview validate verify compare select scan retrieve "
-            "download extract navigate screenshot snapshot heapsnapshot hover wait think console network help info "
-            "whoami ping test stat tree glob grep ask plan resize activate thinking sequentialthinking tabs handle "
-            "scroll focus emulate audit"
+            "aggregate analyze explain diff log logs summarize resolve preview validate verify compare select scan "
+            "retrieve download extract navigate screenshot snapshot heapsnapshot hover wait think console network help "
+            "info whoami ping test stat tree glob grep ask plan resize activate thinking sequentialthinking tabs "
+            "handle scroll focus emulate audit"
         ),
     ),
 )
