@@ -172,7 +172,16 @@ def find_database_name(database: str) -> str:
 def _is_redirected(call: Invocation) -> bool:
     """Return whether commands before this one may have led the usual addresses elsewhere: settings, a tunnel."""
     earlier = find_preceding(call.command, call.commands)
-    return any(_redirects(command) for command in earlier if command is not call.command and command.argv)
+    others = [command for command in earlier if command is not call.command and command.argv]
+    return any(_redirects(command) and not _is_read(command, call) for command in others)
+
+
+def _is_read(command: Command, call: Invocation) -> bool:
+    """Return whether a command only takes in variables from a file that can be read: `. ops/test.env`."""
+    if command.argv[0].text not in ("source", ".") or len(command.argv) < 2:
+        return False
+    path = call.resolve_path(command.argv[1]).path
+    return bool(path) and call.facts.text(path) is not None
 
 
 def _redirects(command: Command) -> bool:

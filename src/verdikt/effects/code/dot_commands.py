@@ -67,3 +67,9 @@ def _split_words(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError:
         return text.split()
+
+
+def find_opened_file(text: str) -> str:
+    """Return the database that a session goes on with: `.open data/app.db`; empty where it stays with its own."""
+    lines = [line.split() for line in text.splitlines() if line.startswith(".open ")]
+    return lines[-1][-1].strip("\"'") if lines and lines[-1][-1][:1] != "-" else ""

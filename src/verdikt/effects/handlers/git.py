@@ -59,8 +59,9 @@ def adjust_circumstances(call: Invocation, effect: Effect) -> Effect:
 
 def _find_zone(call: Invocation) -> Zone:
     """Return where the command runs, as far as that is told."""
-    place = call.command.cwd
-    return call.resolve_path(place if place is not None and not place.is_known else Word(".")).zone
+    tree = dict((*call.list_exports(), *call.list_assignments())).get("GIT_WORK_TREE")
+    place = tree or call.command.cwd
+    return call.resolve_path(place if place is not None and (tree or not place.is_known) else Word(".")).zone
 
 
 def classify_alias(call: Invocation) -> Iterator[Effect]:
