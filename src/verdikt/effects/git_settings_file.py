@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from verdikt.model.lazy_regex import compile_lazily
 
 _LINE = compile_lazily(
@@ -22,7 +24,7 @@ def parse_git_settings(text: str) -> list[tuple[str, str]]:
     for match in _LINE.finditer(text.replace("\\\n", "")):
         section, part, name, value = match.groups()
         if section is not None:
-            prefix = section.lower() + (f".{part}" if part is not None else "") + "."
+            prefix = section.lower() + (f".{_ESCAPE.sub(_read_escape, part)}" if part is not None else "") + "."
         if name is not None and prefix:
             settings.append((prefix + name.lower(), "true" if value is None else _read_value(value)))
     return settings
@@ -31,7 +33,11 @@ def parse_git_settings(text: str) -> list[tuple[str, str]]:
 def _read_value(written: str) -> str:
     comment = _COMMENT.match(written)
     plain = (comment[1] if comment else written).strip()
-    return _ESCAPE.sub(lambda match: _ESCAPES.get(match[1], match[1]) if match[1] else "", plain)
+    return _ESCAPE.sub(_read_escape, plain)
+
+
+def _read_escape(match: re.Match[str]) -> str:
+    return _ESCAPES.get(match[1], match[1]) if match[1] else ""
 
 
 def is_git_settings(text: str) -> bool:

@@ -17,7 +17,7 @@ def carry(carrier: dict[str, Any], source: str, following: str) -> list[str]:
     rehearsal = Rehearsal({})
     made = carrier.get("made", carrier["to"])
     run = carrier["run"].format(s=source, S=to_absolute(source), d=carrier["to"])
-    moved = carrier.get("moves") or "made" not in carrier and carrier in CARRIERS["moves"]
+    moved = carrier.get("moves") or ("made" not in carrier and carrier in CARRIERS["moves"])
     steps = [{"run": run, "makes": {made: "x"}, "gone": [source] if moved else []}, {"run": following.format(d=made)}]
     decisions = [rehearsal.play(step) for step in steps]
     return [decision.verdict.kind.word for decision in decisions if decision is not None]
