@@ -31,7 +31,9 @@ _MAX_GLOBALS = 8
 def find_git_settings(call: Invocation, key: str) -> list[str]:
     """Return the values of a setting, those that count most last; the repository's own where nothing else is set."""
     wanted = normalize_key(key)
-    settings = [*_list_given(call), *_list_earlier(call), *_list_options(call)]
+    # Most commands stand alone, and set nothing themselves.
+    is_plain = len(call.commands) < 2 and not call.command.assignments and " -c" not in call.full_text
+    settings = [] if is_plain else [*_list_given(call), *_list_earlier(call), *_list_options(call)]
     values = [value for name, value in settings if name == wanted]
     if values:
         return values

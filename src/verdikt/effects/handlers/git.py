@@ -156,7 +156,7 @@ def _classify_refspecs(
         text, target = spec.text, (Target("everything" if branches == "*" else branches, "ref"),)
         if args.has_flag("-d --delete") or (text.startswith((":", "+:")) and len(text) > 1):
             yield call.make_effect("git.push.delete", target, possible=not spec.is_known)
-        elif not spec.is_known and lists_deletions(call):
+        elif (spec.glob or not spec.is_known) and lists_deletions(call):
             yield call.make_effect("git.push.delete", (Target("everything", "ref"),), note="branches that are listed")
         elif forced or text.startswith("+"):
             is_scratch = is_scratch_remote(call, remote)
