@@ -63,7 +63,7 @@ class VerdiktHandler(_interventions.InterventionHandler):  # type: ignore[misc, 
         self.governor = ToolGovernor(governance, kinds, host="strands", max_refusals=max_refusals)
         self.attended = attended
         self.session_id = session_id
-        self._allowed = AllowedCalls()
+        self._allowed = AllowedCalls(self.governor.kinds)
         self._attached: WeakSet[Any] = WeakSet()
         self._sent_back: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
@@ -99,7 +99,7 @@ class VerdiktHandler(_interventions.InterventionHandler):  # type: ignore[misc, 
 
     async def after_tool_call(self, event: Any, **kwargs: Any) -> Any:
         """Record the result, and append what the policy has to say about it."""
-        ruling = self._allowed.pop(self._build_action(event.agent, event.tool_use["name"], event.tool_use))
+        ruling = self._allowed.pop(self._get_session_id(event.agent), event.tool_use.get("toolUseId"))
         if ruling is None or event.cancel_message is not None:
             return _interventions.Proceed()  # the tool has not run
         context = await self.governor.areport(ruling.action, _read_outcome(event))
@@ -111,17 +111,19 @@ class VerdiktHandler(_interventions.InterventionHandler):  # type: ignore[misc, 
 
         A middleware of the SDK, right before the tool. There is no question here: an ask is a block.
         """
-        tool = context.tool.tool_name if context.tool is not None else context.tool_use["name"]
-        action = self._build_action(context.agent, tool, context.tool_use)
-        if not self._allowed.covers(action) and not _is_output(context.tool):
-            self._allowed.pop(action)
-            ruling = await self.governor.adecide(action, can_ask=False)
+        use = context.tool_use
+        tool = context.tool.tool_name if context.tool is not None else use["name"]
+        session_id, call_id = self._get_session_id(context.agent), use.get("toolUseId")
+        is_allowed = self._allowed.use(session_id, call_id, tool, use.get("input")) is not None
+        if not is_allowed and not _is_output(context.tool):
+            self._allowed.pop(session_id, call_id)
+            ruling = await self.governor.adecide(self._build_action(context.agent, tool, use), can_ask=False)
             if not ruling.may_run:
-                yield _middleware.ToolResultEvent(_build_refusal(action, ruling.text))
+                yield _middleware.ToolResultEvent(_build_refusal(ruling.action, ruling.text))
                 return
-            self._allowed.add(ruling)
+            self._allowed.add(ruling, is_used=True)
         outer = _OUTER_RUN.get()
-        _OUTER_RUN.set((self, action.session_id))
+        _OUTER_RUN.set((self, session_id))
         try:
             async for event in next_function(context):
                 yield event
