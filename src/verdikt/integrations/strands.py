@@ -121,9 +121,10 @@ class VerdiktHandler(_interventions.InterventionHandler):  # type: ignore[misc, 
         _OUTER_RUN.set((self, session_id))
         try:
             async for event in next_function(context):
-                is_result = ruling is not None and isinstance(event, _middleware.ToolResultEvent)
-                # Here and not after the call: a yes is good for one run, and ends with the record of it.
-                yield await self._record_result(ruling, event) if is_result else event
+                if ruling is not None and isinstance(event, _middleware.ToolResultEvent):
+                    # Here and not after the call: a yes is good for one run, and ends with the record of it.
+                    event = await self._record_result(ruling, event)  # noqa: PLW2901
+                yield event
         except CancelledError:
             if ruling is not None:
                 self.governor.report(ruling.action, Outcome(success=False, error="CancelledError"))
