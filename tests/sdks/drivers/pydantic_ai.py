@@ -157,7 +157,7 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
         others = [WrappingRewriter("drop everything")]
     others += [CodeMode()] if scenario.setup == "code mode" else []
     others += [RawFunction(sh)] if scenario.setup == "raw function" else []
-    others += [Twice()] if scenario.setup in ("retry", "twice") else []
+    others += [Twice()] if scenario.setup == "twice" else []
     options: dict[str, Any] = {"tools": [sh, mystery]}
     output_types: list[Any] = [str]
     if scenario.setup == "own question":
