@@ -213,11 +213,14 @@ class Relay:
         """Record the outcome of a call, and add what the policy has to say about it to the result."""
         if pending.action is None or pending.is_covered:
             return Reaction(to_client=[message])
-        action, outcome = pending.action, read_outcome(message)
+        action = pending.action
         if not self._governor.has_feedback:
             # Nothing will be added, so the client need not wait for the log.
-            return Reaction(to_client=[message], deferred=lambda: self._governor.record_outcome_later(action, outcome))
-        context = self._governor.record_outcome(action, outcome)
+            return Reaction(
+                to_client=[message],
+                deferred=lambda: self._governor.record_outcome_later(action, read_outcome(message)),
+            )
+        context = self._governor.record_outcome(action, read_outcome(message))
         content = message.result.get("content") if isinstance(message.result, Mapping) else None
         if not context or not isinstance(content, list):
             return Reaction(to_client=[message])
