@@ -1,5 +1,7 @@
 """The cache of classified commands: a command is classified once, unless the world has changed under it."""
 
+import pytest
+
 from tests.fakes import FakeWorld
 from verdikt.effects.classifier import MAX_ENTRIES, MAX_TEXT_LENGTH, EffectCache, classify, classify_shell_text
 from verdikt.model.action import Action, ActionKind
@@ -130,14 +132,13 @@ def test_services_calls_that_differ_share_no_effects() -> None:
     assert classify_shell_text("mcp__notes__get_note", Facts(make_world())) != reads
 
 
-def test_a_long_argument_of_a_services_call_is_judged_like_a_short_one() -> None:
+@pytest.mark.parametrize(("key", "text"), [("sql", "drop table notes --"), ("command", "rm -rf notes")])
+def test_a_long_argument_of_a_services_call_is_judged_like_a_short_one(key: str, text: str) -> None:
     """It is too long for the cache, which must not change what is found in it."""
-    padding = " " * MAX_TEXT_LENGTH
-    for short, long in (("drop table notes", f"drop table notes --{padding}"), ("rm -rf notes", f"rm -rf notes{padding}")):
-        key = "sql" if "table" in short else "command"
-        effects = [
-            [effect.what for effect in call_service("mcp__box__run", {key: text}, "untracked")[0].items]
-            for text in (short, long, long)
-        ]
+    long_text = text + " " * MAX_TEXT_LENGTH
+    short, long, again = (
+        [effect.what for effect in call_service("mcp__box__run", {key: value}, "untracked")[0].items]
+        for value in (text, long_text, long_text)
+    )
 
-        assert effects[0] == effects[1] == effects[2] != ["none"]
+    assert short == long == again != ["none"]
