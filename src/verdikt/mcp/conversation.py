@@ -57,8 +57,9 @@ class Conversation:
 
     def check_new_request(self, message: Message) -> None:
         """Raise `MessageError` for a request whose id is in use, or that is one too many."""
-        is_held = self._find_question(message.id, is_wish=False)
-        if message.id in self._pending or message.id in self._retired or is_held:
+        request_id = message.id
+        is_held = self._find_question(request_id, is_wish=False)
+        if request_id in self._pending or request_id in self._retired or is_held:
             raise MessageError("expected an id that is not in use, found one whose request still runs")
         if len(self._pending) >= MAX_PENDING:
             raise MessageError(f"expected at most {MAX_PENDING} requests at once, found more")

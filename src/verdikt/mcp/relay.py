@@ -92,14 +92,15 @@ class Relay:
                 return Reaction(to_client=[build_error(message.id, error.code, str(error))])
 
     def _handle_client_request(self, message: Message) -> Reaction:
+        method = message.method
         self._conversation.check_new_request(message)
-        refuse_lookalike_method(message.method, GOVERNED_METHODS, message.id)
-        if message.method == "initialize":
-            self._conversation.set_capabilities(message.params.get("capabilities"))
-        elif message.method == "tools/call":
+        if method == "tools/call":
             return self._requests.review_tool_call(message)
-        elif message.method in READ_METHODS:
+        if method in READ_METHODS:
             return self._requests.review_read(message)
+        refuse_lookalike_method(method, GOVERNED_METHODS, message.id)
+        if method == "initialize":
+            self._conversation.set_capabilities(message.params.get("capabilities"))
         return self._conversation.forward_request(PendingRequest(message=message))
 
     def _handle_client_notification(self, message: Message) -> Reaction:
