@@ -41,7 +41,7 @@ from verdikt.effects.secret_sends import (
     handles_secret_files,
     trace_secret_files,
 )
-from verdikt.effects.zone_effects import derive_spliced_reads, derive_zone_effects
+from verdikt.effects.zone_effects import DERIVING_PREFIXES, derive_spliced_reads, derive_zone_effects
 
 if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
@@ -53,6 +53,11 @@ _RELATED_PREFIXES = (*SECRET_SOURCES, "fs.overwrite", *OUTGOING_PREFIXES)
 _RELATED_EFFECTS = ("cred.read", "fs.link", "fs.move", "proc.spawn")
 _ZONE_PREFIXES = ("fs.", "disk.", "cred.", "env.")
 """Effects that can mean more where they fall, or that take a secret somewhere."""
+
+
+def may_bear_on_others(what: str) -> bool:
+    """Return whether an effect of this name can mean more where it falls, or for other commands of the text."""
+    return what.startswith((*DERIVING_PREFIXES, *_RELATED_PREFIXES))
 
 
 class CommandRelations:

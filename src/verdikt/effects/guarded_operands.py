@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _READERS = find_role("guard_reader")
 _UNREAD_CODE = ("unknown.program", "code.run")
 _BUILD = "code.build"
-HANDLING_EFFECTS = (*_UNREAD_CODE, _BUILD)
+HANDLING_EFFECTS = frozenset((*_UNREAD_CODE, _BUILD))
 """Effects of programs whose operands no table describes."""
 _SETTING_OPTION = compile_lazily(
     r"-c|--?(?:[\w-]*-)?(?:config|policy|schema|rules?|input|settings)(?:[-_]?(?:file|path))?"

@@ -20,9 +20,10 @@ from verdikt.effects.command_input import (
     may_read_output,
     substitute_listed_names,
 )
-from verdikt.effects.command_relations import CommandRelations
+from verdikt.effects.command_relations import CommandRelations, may_bear_on_others
 from verdikt.effects.copied_programs import COPIED_PROGRAMS_KEY, list_program_aliases
 from verdikt.effects.deployment_stage import classify_live_change
+from verdikt.effects.effect_catalog import EFFECT_CATALOG
 from verdikt.effects.environment_variables import classify_assignment
 from verdikt.effects.given_variables import fill_environment
 from verdikt.effects.guarded_operands import HANDLING_EFFECTS, find_handled_guards
@@ -40,6 +41,7 @@ from verdikt.effects.program_text import (
 from verdikt.effects.redirect import classify_redirect
 from verdikt.effects.run_files import IMPORTS_VERDIKT, LOADING_EFFECTS, RunFiles
 from verdikt.effects.runner_settings import list_set_programs
+from verdikt.effects.secret_sends import SECRET_FILE_PROGRAMS
 from verdikt.effects.self_protection import PRODUCT_NAME, find_self_access, mentions_daemon_socket
 from verdikt.effects.special_programs import SPECIAL_PROGRAMS, classify_special_program
 from verdikt.effects.unknown_program import (
@@ -82,6 +84,10 @@ _REHEARSAL_WORD = compile_lazily(
 )
 """A word that has a program show what it would do; a whole script, as `bash -c` gets it, is none."""
 _OUTPUT_OPTIONS = ("-o", "--out")
+_FINAL_EFFECTS = frozenset(
+    what for what in EFFECT_CATALOG if what not in RUNNING_EFFECTS and not may_bear_on_others(what)
+)
+"""Effects that say all by themselves: they run no text, and mean nothing for where they fall or for other commands."""
 # Of these the words may say more than a record does.
 _CODE_EFFECTS = ("code.run", "unknown.program", "infra.read", "cloud.read")
 _UNIX_FIRST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz./~#")
@@ -104,11 +110,11 @@ class ScriptClassifier:
 
     __slots__ = (
         "_depth",
-        "_files",
+        "_known_relations",
         "_mentions_verdikt",
         "_programs",
-        "_relations",
         "_resolver",
+        "_written_files",
         "steps",
     )
 
@@ -118,10 +124,28 @@ class ScriptClassifier:
         self._resolver = resolver
         self._programs = programs
         self._depth = 0
-        self._files = WrittenFiles(resolver)
-        self._relations = CommandRelations(resolver)
+        self._written_files: WrittenFiles | None = None
+        self._known_relations: CommandRelations | None = None
         self._mentions_verdikt = False
         self.steps = steps
+
+    # Made when first needed: most texts write no file that they run, and are one command that bears on no other.
+
+    @property
+    def _files(self) -> WrittenFiles:
+        if self._written_files is None:
+            self._written_files = WrittenFiles(self._resolver)
+        return self._written_files
+
+    @property
+    def _relations(self) -> CommandRelations:
+        if self._known_relations is None:
+            self._known_relations = CommandRelations(self._resolver)
+        return self._known_relations
+
+    def _load_text(self, path: str) -> str | None:
+        files = self._written_files
+        return self._resolver.facts.text(path) if files is None else files.load_text(path)
 
     def classify_shell(self, text: str, cwd: Word | None = None, where: str = "") -> list[Effect]:
         """Return the effects of shell text, in order."""
@@ -144,7 +168,7 @@ class ScriptClassifier:
         start = self._resolver.to_absolute(cwd.text) if cwd is not None and cwd.is_known else facts.cwd
         copies = facts.recall(COPIED_PROGRAMS_KEY)
         aliases = list_program_aliases(copies, start) if copies else None
-        script = analyse(text, home=facts.home, cwd=start, read=self._files.load_text, aliases=aliases)
+        script = analyse(text, home=facts.home, cwd=start, read=self._load_text, aliases=aliases)
         _, commands, codes, problems = script
         if where or cwd is not None:
             commands = _place_commands(commands, cwd, where)
@@ -156,14 +180,13 @@ class ScriptClassifier:
             loose_effects = self._classify_powershell(text)
         is_single = len(commands) == 1 and not (codes or problems or commands[0].conditional)
         if is_single and not loose_effects and self.steps is None:
-            effects = self._classify_command(0, commands[0], commands)
-            name = commands[0].name
-            if _may_run_text(name, effects):
-                effects += self._classify_texts(commands[0], commands, effects)
-            self._relations.complete_single(name, commands, effects)
-            return effects
-        effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
-        names = [command.name for command in commands]
+            return self._classify_single(commands)
+        names: list[str] = []
+        effects_by_command: list[list[Effect]] = []
+        for index, command in enumerate(commands):
+            call = Invocation(command, self._resolver, commands, self._classify_inner)
+            names.append(call.name)
+            effects_by_command.append(self._classify_command(index, call))
         readers = {code.command for code in codes} if codes else ()
         for index, command in enumerate(commands):
             if _may_run_text(names[index], effects_by_command[index]) and index not in readers:
@@ -175,9 +198,9 @@ class ScriptClassifier:
         self._relations.complete_all(text, names, commands, effects_by_command)
         if loose_effects:
             loose_effects += derive_zone_effects(loose_effects, facts)
-        if self._files.texts and self._depth == 1:
+        if (files := self._written_files) is not None and files.texts and self._depth == 1:
             judge = partial(_classify_written_shell, self._resolver)
-            add_armed_effects(effects_by_command, self._files.texts, self._resolver, judge)
+            add_armed_effects(effects_by_command, files.texts, self._resolver, judge)
         if self.steps is not None:
             pairs = zip(commands, effects_by_command, strict=True)
             self.steps += [Step(self._depth + c.depth, c, tuple(effects)) for c, effects in pairs]
@@ -185,6 +208,19 @@ class ScriptClassifier:
             return effects_by_command[0]
         own_effects = [effect for effects in effects_by_command for effect in effects]
         return [*own_effects, *loose_effects, *map(_make_unknown_effect, problems)]
+
+    def _classify_single(self, commands: Sequence[Command]) -> list[Effect]:
+        """Return the effects of a text that is one command."""
+        call = Invocation(commands[0], self._resolver, commands, self._classify_inner)
+        name = call.name
+        effects = self._classify_command(0, call)
+        is_final = _are_final(effects)
+        if (not is_final or name in TEXT_RUNNERS) and _may_run_text(name, effects):
+            effects += self._classify_texts(commands[0], commands, effects)
+            is_final = False
+        if not is_final or name in SECRET_FILE_PROGRAMS or self._resolver.facts.moved_work:
+            self._relations.complete_single(name, commands, effects)
+        return effects
 
     def _add_stand_ins(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Add what scripts do that answer to the names of programs: `export PATH=$PWD/bin:$PATH; git status`."""
@@ -227,11 +263,12 @@ class ScriptClassifier:
 
     # One command.
 
-    def _classify_command(self, index: int, command: Command, commands: Sequence[Command]) -> list[Effect]:
-        call = Invocation(command, self._resolver, commands, self._classify_inner)
-        name = call.name
-        names = self._files.downloaded_names
-        modifier_effects = classify_named_download(call, names) if names else []
+    def _classify_command(self, index: int, call: Invocation) -> list[Effect]:
+        command, name = call.command, call.name
+        files = self._written_files
+        modifier_effects: list[Effect] = []
+        if files is not None and files.downloaded_names:
+            modifier_effects = classify_named_download(call, files.downloaded_names)
         if (
             command.via
             or command.redirects
@@ -246,8 +283,8 @@ class ScriptClassifier:
         if name in _INTERPRETERS:
             modifier_effects += classify_substitution(call, index)
         if name in CODE_FILE_OPTIONS:
-            modifier_effects += classify_code_file(call, index, self._files.downloaded)
-        if name in TEXT_READERS and len(commands) > 1 and may_read_output(command):
+            modifier_effects += classify_code_file(call, index, files.downloaded if files is not None else ())
+        if name in TEXT_READERS and len(call.commands) > 1 and may_read_output(command):
             modifier_effects += classify_fetched_text(call, index)
         effects = self._classify_program(call)
         if self._programs is not None:
@@ -325,8 +362,11 @@ class ScriptClassifier:
         else:
             effects = classify_unknown_program(call)
         effects = self._classify_words(call, effects)
+        files = self._written_files
         for effect in effects:
-            if effect.what == "code.run" or (self._files.downloaded and effect.what in LOADING_EFFECTS):
+            if effect.what == "code.run" or (
+                files is not None and files.downloaded and effect.what in LOADING_EFFECTS
+            ):
                 return effects + self._classify_run(call, effects)
         return effects
 
@@ -417,6 +457,14 @@ def _classify_namesake(call: Invocation) -> Sequence[Effect]:
 
 # Loops and no generators: nearly every command comes through these, and a generator costs more than its tests.
 # ruff: noqa: SIM110
+
+
+def _are_final(effects: Sequence[Effect]) -> bool:
+    """Return whether nothing more can follow from any of these effects."""
+    for effect in effects:
+        if effect.what not in _FINAL_EFFECTS:
+            return False
+    return True
 
 
 def _may_run_text(name: str, effects: Sequence[Effect]) -> bool:

@@ -35,6 +35,9 @@ _WRITE_PREFIXES = (
     "fs.chmod",
     "fs.chown",
 )
+_READ_EFFECTS = ("fs.read", "disk.read")
+DERIVING_PREFIXES = (*_READ_EFFECTS, *_WRITE_PREFIXES)
+"""How the effects begin from which others may follow by where they fall."""
 _CONTENT_PREFIXES = ("fs.write", "fs.append", "fs.overwrite", "fs.link", "fs.install")
 """Effects that put something where there was nothing, or something else."""
 _PYTHON_STARTUP = (".pth", "/sitecustomize.py", "/usercustomize.py")
@@ -69,7 +72,7 @@ def derive_zone_effects(effects: Sequence[Effect], facts: Facts, secret_copies: 
     derived: list[Effect] = []
     for effect in effects:
         what = effect.what
-        if what in ("fs.read", "disk.read"):
+        if what in _READ_EFFECTS:
             for target in effect.targets:
                 # An ordinary file of the project is a secret only if this session made it a copy of one.
                 if (target.zone is not Zone.PROJECT or facts.secret_copies) and holds_secret(target, facts):
