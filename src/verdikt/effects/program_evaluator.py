@@ -89,11 +89,19 @@ def _evaluate_reading(
 
     The unknown options that were met, which may take a value, are in `call.args.doubtful` afterwards.
     """
-    call.args = Arguments(argv, program.options, forced)
     global_effects: list[Effect] = []
-    if program.prepare is not None and (call.args.flags or call.command.assignments):
-        global_effects += program.prepare(call)
-    effects = _evaluate_entry(program, call)
+    name = argv[0].text if argv else ""
+    command = program.own_commands.get(name)
+    if command is not None and (program.prepare is None or not call.command.assignments):
+        # No option stands before the command, as in `git status`, and all that follows is its own.
+        call.subcommand = f"{call.subcommand} {name}" if call.subcommand else name
+        call.args = _parse_own_options(command, argv[1:], forced)
+        effects = _evaluate_entry(command, call)
+    else:
+        call.args = Arguments(argv, program.options, forced)
+        if program.prepare is not None and (call.args.flags or call.command.assignments):
+            global_effects += program.prepare(call)
+        effects = _evaluate_entry(program, call)
     if (adjust := program.adjust) is not None:
         effects = [adjust(call, effect) for effect in effects]
     return [*global_effects, *effects] if global_effects else effects
@@ -184,7 +192,7 @@ def _evaluate_entry(entry: Program, call: Invocation) -> list[Effect]:
     if command.own_flags:
         if dry_run and _is_dry_run(dry_run, call):
             return []
-        call.args = _parse_own_options(command, last_word, call.args)
+        call.args = _parse_later_options(command, last_word, call.args)
         return _evaluate_entry(command, call)
     if command.options is not entry.options:
         call.args = Arguments(call.args.argv, command.options, call.args.forced)
@@ -194,13 +202,19 @@ def _evaluate_entry(entry: Program, call: Invocation) -> list[Effect]:
     return [] if dry_run and _is_dry_run(dry_run, call) else _apply_entry(command, call)
 
 
-def _parse_own_options(command: Program, last_word: Word, args: Arguments) -> Arguments:
-    """Parse the arguments of a command with options of its own, which begin after the last word of its name."""
-    start = args.command_end or next(index for index, word in enumerate(args.argv) if word is last_word) + 1
-    own_args = Arguments(args.argv[start:], command.options, args.forced)
+def _parse_own_options(command: Program, argv: Sequence[Word], forced: Container[int]) -> Arguments:
+    """Parse the arguments of a command with options of its own."""
+    args = Arguments(argv, command.options, forced)
     # Where every word means the same, an option that takes the next one changes nothing.
     if not command.positional:
-        own_args.doubtful = []
+        args.doubtful = []
+    return args
+
+
+def _parse_later_options(command: Program, last_word: Word, args: Arguments) -> Arguments:
+    """Do the same where the command's words are to be found among others: they begin after the last of its name."""
+    start = args.command_end or next(index for index, word in enumerate(args.argv) if word is last_word) + 1
+    own_args = _parse_own_options(command, args.argv[start:], args.forced)
     if args.doubtful:
         earlier_words = {id(word) for word in args.argv[:start]}
         own_args.doubtful = [word for word in args.doubtful if id(word) in earlier_words] + own_args.doubtful

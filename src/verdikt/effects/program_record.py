@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -80,6 +80,8 @@ class Program:
     own_flags: bool = False
     """For a command: its options are its own (`docker compose -f x` and `docker run -f y` have nothing in common);
     it may have commands."""
+    own_commands: Mapping[str, Program] = field(default_factory=dict)
+    """Its commands with options of their own, where a first word that names one can mean nothing else."""
     unconditional: bool = False
     """Whether the effects do not depend on the arguments, so that the arguments need not be parsed."""
     is_flat: bool = False
@@ -199,6 +201,7 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
         option_variable=entry.get("option_variable", ""),
         needs=entry.get("needs", 0),
         own_flags=own_flags,
+        own_commands={} if "prefixes" in entry else {name: commands[name] for name in options.stops & commands.keys()},
         unconditional=bool(effects) and not is_conditional,
         is_flat=bool(effects) and not (commands or classify or any(map(entry.get, _BEYOND_ROWS))),
         positional=bool(commands or classify or any(map(_is_positional, effects))),
