@@ -57,7 +57,7 @@ _ZONE_PREFIXES = ("fs.", "disk.", "cred.", "env.")
 
 def may_bear_on_others(what: str) -> bool:
     """Return whether an effect of this name can mean more where it falls, or for other commands of the text."""
-    return what.startswith((*DERIVING_PREFIXES, *_RELATED_PREFIXES))
+    return what.startswith((*DERIVING_PREFIXES, *_RELATED_PREFIXES)) or _concerns_others(what)
 
 
 class CommandRelations:

@@ -88,6 +88,8 @@ _FINAL_EFFECTS = frozenset(
     what for what in EFFECT_CATALOG if what not in RUNNING_EFFECTS and not may_bear_on_others(what)
 )
 """Effects that say all by themselves: they run no text, and mean nothing for where they fall or for other commands."""
+_TRACED_PROGRAMS = SECRET_FILE_PROGRAMS | TEXT_RUNNERS
+"""Programs that have to be looked at beside their effects."""
 # Of these the words may say more than a record does.
 _CODE_EFFECTS = ("code.run", "unknown.program", "infra.read", "cloud.read")
 _UNIX_FIRST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz./~#")
@@ -181,21 +183,7 @@ class ScriptClassifier:
         is_single = len(commands) == 1 and not (codes or problems or commands[0].conditional)
         if is_single and not loose_effects and self.steps is None:
             return self._classify_single(commands)
-        names: list[str] = []
-        effects_by_command: list[list[Effect]] = []
-        for index, command in enumerate(commands):
-            call = Invocation(command, self._resolver, commands, self._classify_inner)
-            names.append(call.name)
-            effects_by_command.append(self._classify_command(index, call))
-        readers = {code.command for code in codes} if codes else ()
-        for index, command in enumerate(commands):
-            if _may_run_text(names[index], effects_by_command[index]) and index not in readers:
-                effects_by_command[index] += self._classify_texts(command, commands, effects_by_command[index])
-        if codes:
-            self._add_code_effects(script, commands, effects_by_command, loose_effects)
-        if "PATH=" in text:
-            self._add_stand_ins(commands, effects_by_command)
-        self._relations.complete_all(text, names, commands, effects_by_command)
+        effects_by_command = self._classify_commands(script, commands, loose_effects)
         if loose_effects:
             loose_effects += derive_zone_effects(loose_effects, facts)
         if (files := self._written_files) is not None and files.texts and self._depth == 1:
@@ -214,13 +202,54 @@ class ScriptClassifier:
         call = Invocation(commands[0], self._resolver, commands, self._classify_inner)
         name = call.name
         effects = self._classify_command(0, call)
-        is_final = _are_final(effects)
-        if (not is_final or name in TEXT_RUNNERS) and _may_run_text(name, effects):
-            effects += self._classify_texts(commands[0], commands, effects)
-            is_final = False
-        if not is_final or name in SECRET_FILE_PROGRAMS or self._resolver.facts.moved_work:
+        if not self._are_settled((name,), effects):
+            if _may_run_text(name, effects):
+                effects += self._classify_texts(commands[0], commands, effects)
             self._relations.complete_single(name, commands, effects)
         return effects
+
+    def _classify_commands(
+        self, script: Script, commands: tuple[Command, ...], loose_effects: list[Effect]
+    ) -> list[list[Effect]]:
+        """Return the effects of each command; what belongs to none is added to `loose_effects`."""
+        text, _, codes, _ = script
+        names: list[str] = []
+        effects_by_command: list[list[Effect]] = []
+        all_effects: list[Effect] = []
+        for index, command in enumerate(commands):
+            call = Invocation(command, self._resolver, commands, self._classify_inner)
+            effects = self._classify_command(index, call)
+            names.append(call.name)
+            effects_by_command.append(effects)
+            all_effects += effects
+        if not codes and "PATH=" not in text and self._are_settled(names, all_effects):
+            return effects_by_command
+        readers = {code.command for code in codes} if codes else ()
+        for index, command in enumerate(commands):
+            if _may_run_text(names[index], effects_by_command[index]) and index not in readers:
+                effects_by_command[index] += self._classify_texts(command, commands, effects_by_command[index])
+        if codes:
+            self._add_code_effects(script, commands, effects_by_command, loose_effects)
+        if "PATH=" in text:
+            self._add_stand_ins(commands, effects_by_command)
+        self._relations.complete_all(text, names, commands, effects_by_command)
+        return effects_by_command
+
+    def _are_settled(self, names: Sequence[str], effects: Sequence[Effect]) -> bool:
+        """Return whether nothing more follows from the effects of these programs, for each other or for the session."""
+        facts = self._resolver.facts
+        if not _TRACED_PROGRAMS.isdisjoint(names) or facts.moved_work:
+            return False
+        for effect in effects:
+            if effect.what in _FINAL_EFFECTS:
+                continue
+            # An ordinary file of the project is a secret only where one was copied there.
+            if effect.what != "fs.read" or facts.secret_copies or self._known_relations is not None:
+                return False
+            for target in effect.targets:
+                if target.zone is not Zone.PROJECT:
+                    return False
+        return True
 
     def _add_stand_ins(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Add what scripts do that answer to the names of programs: `export PATH=$PWD/bin:$PATH; git status`."""
@@ -457,14 +486,6 @@ def _classify_namesake(call: Invocation) -> Sequence[Effect]:
 
 # Loops and no generators: nearly every command comes through these, and a generator costs more than its tests.
 # ruff: noqa: SIM110
-
-
-def _are_final(effects: Sequence[Effect]) -> bool:
-    """Return whether nothing more can follow from any of these effects."""
-    for effect in effects:
-        if effect.what not in _FINAL_EFFECTS:
-            return False
-    return True
 
 
 def _may_run_text(name: str, effects: Sequence[Effect]) -> bool:
