@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.armed_loads import add_armed_effects, find_inline_imports
@@ -56,7 +56,7 @@ from verdikt.effects.unknown_program import (
     classify_unnamed_program,
 )
 from verdikt.effects.written_files import WrittenFiles
-from verdikt.effects.zone_effects import derive_hidden_reads, derive_zone_effects
+from verdikt.effects.zone_effects import derive_hidden_reads, derive_zone_effects, is_plain_access
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
@@ -84,12 +84,8 @@ _REHEARSAL_WORD = compile_lazily(
 )
 """A word that has a program show what it would do; a whole script, as `bash -c` gets it, is none."""
 _OUTPUT_OPTIONS = ("-o", "--out")
-_FINAL_EFFECTS = frozenset(
-    what for what in EFFECT_CATALOG if what not in RUNNING_EFFECTS and not may_bear_on_others(what)
-)
-"""Effects that say all by themselves: they run no text, and mean nothing for where they fall or for other commands."""
-_TRACED_PROGRAMS = SECRET_FILE_PROGRAMS | TEXT_RUNNERS
-"""Programs that have to be looked at beside their effects."""
+_FINAL_EFFECTS = frozenset(what for what in EFFECT_CATALOG if not may_bear_on_others(what))
+"""Effects that mean nothing more for where they fall, and nothing for other commands."""
 # Of these the words may say more than a record does.
 _CODE_EFFECTS = ("code.run", "unknown.program", "infra.read", "cloud.read")
 _UNIX_FIRST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz./~#")
@@ -202,9 +198,9 @@ class ScriptClassifier:
         call = Invocation(commands[0], self._resolver, commands, self._classify_inner)
         name = call.name
         effects = self._classify_command(0, call)
+        if _may_run_text(name, effects):
+            effects += self._classify_texts(commands[0], commands, effects)
         if not self._are_settled((name,), effects):
-            if _may_run_text(name, effects):
-                effects += self._classify_texts(commands[0], commands, effects)
             self._relations.complete_single(name, commands, effects)
         return effects
 
@@ -215,15 +211,10 @@ class ScriptClassifier:
         text, _, codes, _ = script
         names: list[str] = []
         effects_by_command: list[list[Effect]] = []
-        all_effects: list[Effect] = []
         for index, command in enumerate(commands):
             call = Invocation(command, self._resolver, commands, self._classify_inner)
-            effects = self._classify_command(index, call)
             names.append(call.name)
-            effects_by_command.append(effects)
-            all_effects += effects
-        if not codes and "PATH=" not in text and self._are_settled(names, all_effects):
-            return effects_by_command
+            effects_by_command.append(self._classify_command(index, call))
         readers = {code.command for code in codes} if codes else ()
         for index, command in enumerate(commands):
             if _may_run_text(names[index], effects_by_command[index]) and index not in readers:
@@ -232,23 +223,20 @@ class ScriptClassifier:
             self._add_code_effects(script, commands, effects_by_command, loose_effects)
         if "PATH=" in text:
             self._add_stand_ins(commands, effects_by_command)
-        self._relations.complete_all(text, names, commands, effects_by_command)
+        if not self._are_settled(names, chain.from_iterable(effects_by_command)):
+            self._relations.complete_all(text, names, commands, effects_by_command)
         return effects_by_command
 
-    def _are_settled(self, names: Sequence[str], effects: Sequence[Effect]) -> bool:
+    def _are_settled(self, names: Sequence[str], effects: Iterable[Effect]) -> bool:
         """Return whether nothing more follows from the effects of these programs, for each other or for the session."""
         facts = self._resolver.facts
-        if not _TRACED_PROGRAMS.isdisjoint(names) or facts.moved_work:
+        if not SECRET_FILE_PROGRAMS.isdisjoint(names) or facts.moved_work:
             return False
         for effect in effects:
             if effect.what in _FINAL_EFFECTS:
                 continue
-            # An ordinary file of the project is a secret only where one was copied there.
-            if effect.what != "fs.read" or facts.secret_copies or self._known_relations is not None:
+            if not is_plain_access(effect) or facts.secret_copies or self._known_relations is not None:
                 return False
-            for target in effect.targets:
-                if target.zone is not Zone.PROJECT:
-                    return False
         return True
 
     def _add_stand_ins(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:

@@ -43,6 +43,8 @@ _CONTENT_PREFIXES = ("fs.write", "fs.append", "fs.overwrite", "fs.link", "fs.ins
 _PYTHON_STARTUP = (".pth", "/sitecustomize.py", "/usercustomize.py")
 _HOOK_ENDINGS = (*GIT_HOOKS, "hooks", "_", ".husky")
 """How the paths end that `is_commit_check` looks at, besides patterns."""
+_TELLING_ENDINGS = (*_HOOK_ENDINGS, "/mcp.json")
+_PLAIN_CHANGES = frozenset(("fs.write", "fs.append", "fs.chmod"))
 _EXTENSION_ZONES = (Zone.PROJECT, Zone.HOME, Zone.SECRET)
 _LOSS_PREFIXES = ("fs.delete", "fs.shred", "fs.truncate")
 _TREE_PREFIXES = ("fs.delete", "fs.move", "fs.chmod.tree", "fs.chown.tree")
@@ -91,6 +93,28 @@ def derive_zone_effects(effects: Sequence[Effect], facts: Facts, secret_copies: 
         elif effect.targets and what.startswith(_WRITE_PREFIXES):
             derived += _derive_write_effects(effect, facts)
     return derived
+
+
+def is_plain_access(effect: Effect) -> bool:
+    """Return whether an effect reads or changes ordinary files of the project, so that nothing follows from it.
+
+    It may still be a secret that was copied there before.
+    """
+    what = effect.what
+    if what == "fs.read":
+        for target in effect.targets:
+            if target.zone is not Zone.PROJECT:
+                return False
+        return True
+    if what not in _PLAIN_CHANGES:
+        return False
+    for target in effect.targets:
+        path = target.path
+        if target.zone is not Zone.PROJECT or path.endswith(_TELLING_ENDINGS) or "/." in path:
+            return False
+        if "*" in path or "?" in path or "[" in path:
+            return False
+    return True
 
 
 def holds_secret(target: Target, facts: Facts) -> bool:
