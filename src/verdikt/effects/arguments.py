@@ -210,7 +210,7 @@ class Arguments:
         values, simple = table.values, table.simple
         pending_flag = ""
         for position, word in enumerate(argv):
-            text, _, _ = word
+            text = word.text
             if pending_flag:
                 flags.append((pending_flag, word))
                 pending_flag = ""
