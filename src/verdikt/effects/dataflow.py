@@ -93,9 +93,7 @@ def trace_dataflow(commands: Sequence[Command], effects_by_command: list[list[Ef
             effects_by_command[index] += _derive_secret_sends(index, send, commands, effects_by_command, taint)
 
 
-def _may_carry(
-    senders: Sequence[Command], commands: Sequence[Command], effects_by_command: list[list[Effect]]
-) -> bool:
+def _may_carry(senders: Sequence[Command], commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> bool:
     """Return whether what is sent can hold more than its own words: most downloads read nothing and hold no secret."""
     for sender in senders:
         if sender.pipe_from is not None or sender.via or sender.name in RAW_CONNECTION_PROGRAMS:

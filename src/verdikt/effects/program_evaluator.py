@@ -285,20 +285,21 @@ def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
     has_applied = False
     args = call.args
     for row in rows:
-        # All fields at once: every command comes through here, and a named field costs as much as a test of it.
-        what, selector, kind, when, unless, otherwise, recoverable, recoverable_when, possible, always, note = row
-        if otherwise and has_applied:
+        if row.otherwise and has_applied:
             continue
+        when, unless = row.when, row.unless
         # `_holds`, written out: half of all rows have a condition, and most of those end here.
         if when and not (args.has_flag(when) if ":" not in when else holds(when, call)):
             continue
         if unless and (args.has_flag(unless) if ":" not in unless else holds(unless, call)):
             continue
         # Most rows are about all operands.
+        what, selector, kind = row.what, row.selector, row.kind
         words = args.operands if selector == "*" else select_targets(selector, call) if selector else ()
-        if selector and not words and not always:
+        if selector and not words and not row.without_target:
             continue
-        if recoverable_when and _holds(recoverable_when, call):
+        recoverable, possible, note = row.recoverable, row.possible, row.note
+        if row.recoverable_when and _holds(row.recoverable_when, call):
             recoverable = True
         has_applied = True
         if kind in TARGET_KINDS:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from verdikt.effects.arguments import NO_OPTIONS, OptionTable, is_simple_option, word_set
 from verdikt.knowledge import Record, find_record
@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
 _OPERAND_TERM = compile_lazily(r"(?:^|[ +!])(?:-?\d+:?=|(?:verb|noun|token|kind|shape|zone):)")
 
+# Slots and no named tuples: every command reads a dozen of these fields, and a slot is read in a third of the time.
+
 Handler = Callable[["Invocation"], Iterable["Effect"]]
 
 
-class EffectSpec(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EffectSpec:
     """One row: an effect that a program has, under conditions on its arguments."""
 
     what: str
@@ -48,7 +51,6 @@ class EffectSpec(NamedTuple):
     note: str = ""
 
 
-# Slots and no named tuple: every command reads a dozen of these fields, and a slot is read in a third of the time.
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Program:
     """What one program, or one command of it, does by its arguments."""

@@ -283,9 +283,8 @@ class ScriptClassifier:
     def _classify_command(self, index: int, call: Invocation) -> list[Effect]:
         command, name = call.command, call.name
         files = self._written_files
-        modifier_effects: list[Effect] = []
-        if files is not None and files.downloaded_names:
-            modifier_effects = classify_named_download(call, files.downloaded_names)
+        names = files.downloaded_names if files is not None else ()
+        modifier_effects = classify_named_download(call, names) if names else []
         if (
             command.via
             or command.redirects
@@ -381,9 +380,7 @@ class ScriptClassifier:
         effects = self._classify_words(call, effects)
         files = self._written_files
         for effect in effects:
-            if effect.what == "code.run" or (
-                files is not None and files.downloaded and effect.what in LOADING_EFFECTS
-            ):
+            if effect.what == "code.run" or (files is not None and files.downloaded and effect.what in LOADING_EFFECTS):
                 return effects + self._classify_run(call, effects)
         return effects
 

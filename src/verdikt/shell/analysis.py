@@ -120,6 +120,7 @@ def _make_command(
     redirects: tuple[Redirect, ...] = (),
     pipe_from: int | None = None,
     pipe_to: int | None = None,
+    *,
     conditional: bool = False,
 ) -> Command:
     # All fields in their order, as `Command` has them: matching so many names takes longer than splitting the line.
@@ -159,8 +160,10 @@ def _build_commands(tokens: list[str], ends: list[int]) -> tuple[Command, ...] |
         if pipe_from is None:
             # A command that reads a pipe runs under the condition of the one that feeds it.
             conditional = index > 0
-        fields = (tuple(words), (start, end), redirects, pipe_from, index + 1 if feeds_pipe else None, conditional)
-        commands.append(_make_command(*fields))
+        pipe_to = index + 1 if feeds_pipe else None
+        commands.append(
+            _make_command(tuple(words), (start, end), redirects, pipe_from, pipe_to, conditional=conditional)
+        )
         previous_operator, first, start = operator, place + 1, end + len(operator) + 2
     return tuple(commands)
 
