@@ -60,6 +60,14 @@ def may_bear_on_others(what: str) -> bool:
     return what.startswith((*DERIVING_PREFIXES, *_RELATED_PREFIXES)) or _concerns_others(what)
 
 
+def concerns_others(name: str, command: Command) -> bool:
+    """Return whether a command of the program `name` may do something to other commands that no effect of it tells.
+
+    It loads, attaches or stages files that may be secrets, or prints what a commit has.
+    """
+    return name in SECRET_FILE_PROGRAMS and (handles_secret_files(name, command) or may_print_commit(command))
+
+
 class CommandRelations:
     """Completes the effects of commands by what the others of the text, and the session, did before them.
 

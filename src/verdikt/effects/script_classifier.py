@@ -20,7 +20,7 @@ from verdikt.effects.command_input import (
     may_read_output,
     substitute_listed_names,
 )
-from verdikt.effects.command_relations import CommandRelations, may_bear_on_others
+from verdikt.effects.command_relations import CommandRelations, concerns_others, may_bear_on_others
 from verdikt.effects.copied_programs import COPIED_PROGRAMS_KEY, list_program_aliases
 from verdikt.effects.deployment_stage import classify_live_change
 from verdikt.effects.effect_catalog import EFFECT_CATALOG
@@ -200,7 +200,7 @@ class ScriptClassifier:
         effects = self._classify_command(0, call)
         if _may_run_text(name, effects):
             effects += self._classify_texts(commands[0], commands, effects)
-        if not self._are_settled((name,), effects):
+        if not self._are_settled(commands, (name,), effects):
             self._relations.complete_single(name, commands, effects)
         return effects
 
@@ -223,14 +223,19 @@ class ScriptClassifier:
             self._add_code_effects(script, commands, effects_by_command, loose_effects)
         if "PATH=" in text:
             self._add_stand_ins(commands, effects_by_command)
-        if not self._are_settled(names, chain.from_iterable(effects_by_command)):
+        if not self._are_settled(commands, names, chain.from_iterable(effects_by_command)):
             self._relations.complete_all(text, names, commands, effects_by_command)
         return effects_by_command
 
-    def _are_settled(self, names: Sequence[str], effects: Iterable[Effect]) -> bool:
-        """Return whether nothing more follows from the effects of these programs, for each other or for the session."""
+    def _are_settled(self, commands: Sequence[Command], names: Sequence[str], effects: Iterable[Effect]) -> bool:
+        """Return whether nothing more follows from the effects of commands, for each other or for the session.
+
+        `names` are those of their programs.
+        """
         facts = self._resolver.facts
-        if not SECRET_FILE_PROGRAMS.isdisjoint(names) or facts.moved_work:
+        if facts.moved_work:
+            return False
+        if not SECRET_FILE_PROGRAMS.isdisjoint(names) and any(map(concerns_others, names, commands)):
             return False
         for effect in effects:
             if effect.what in _FINAL_EFFECTS:
