@@ -121,7 +121,7 @@ def classify_client(
     session_effects = list(classify_session(call, effects, dialect, is_read_only=is_read_only))
     if session_effects:
         store = find_data_store(call, call.args.select_words(server) if server else ())
-        session_effects = settle_losses(call, session_effects, store, names)
+        session_effects = list(settle_losses(call, session_effects, store, names))
     for effect in session_effects:
         changes_live_rows = is_live and effect.what in _ROW_CHANGES
         yield derive_effect("db.write.live", effect, effect.targets, note="live data") if changes_live_rows else effect
