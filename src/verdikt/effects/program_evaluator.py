@@ -44,7 +44,7 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
     if program.option_variable:
         _insert_variable_options(program.option_variable, call)
     argv = call.command.argv[1:]
-    if "--" in call.full_text and len(argv) <= 3:
+    if "--" in call.full_text and len(argv) <= 3 and not _HELP_FLAGS.isdisjoint([word.text for word in argv]):
         for index, word in enumerate(argv):
             if word.text in _HELP_FLAGS and _asks_help(index, argv, program):
                 return [call.make_effect("code.build")] if call.name in _PROJECT_RELEASES else []
