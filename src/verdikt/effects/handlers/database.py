@@ -119,10 +119,10 @@ def classify_client(
     is_known_input = not call.has_piped_input() and not call.command.redirects and not call.args.has_flag(files)
     is_read_only = is_known_input and is_read_only_connection(call, dialect, base, read_only)
     session_effects = list(classify_session(call, effects, dialect, is_read_only=is_read_only))
-    if session_effects:
-        store = find_data_store(call, call.args.select_words(server) if server else ())
-        session_effects = list(settle_losses(call, session_effects, store, names))
-    for effect in session_effects:
+    servers = call.args.select_words(server) if server else ()
+    for effect in (
+        settle_losses(call, session_effects, find_data_store(call, servers), names) if session_effects else ()
+    ):
         changes_live_rows = is_live and effect.what in _ROW_CHANGES
         yield derive_effect("db.write.live", effect, effect.targets, note="live data") if changes_live_rows else effect
     if not light:

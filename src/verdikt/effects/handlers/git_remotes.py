@@ -46,9 +46,8 @@ def find_session_remote(call: Invocation, name: str) -> str | None:
             if words[place - 1] in ("add", "set-url") and place + 1 < len(words):
                 return words[place + 1] if _is_same_repository(call, words) else None
     remembered = call.facts.memory_value(REMOTES_KEY)
-    if remembered is None or not isinstance(remembered, Mapping):
-        return None
-    address = remembered.get(f"{find_working_directory(call)} {name}")
+    key = f"{find_working_directory(call)} {name}"
+    address = remembered.get(key) if remembered and isinstance(remembered, Mapping) else None
     return str(address) if address is not None else None
 
 
