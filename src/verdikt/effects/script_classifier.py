@@ -20,10 +20,9 @@ from verdikt.effects.command_input import (
     may_read_output,
     substitute_listed_names,
 )
-from verdikt.effects.command_relations import CommandRelations, concerns_others, may_bear_on_others
+from verdikt.effects.command_relations import CommandRelations, are_settled
 from verdikt.effects.copied_programs import COPIED_PROGRAMS_KEY, list_program_aliases
 from verdikt.effects.deployment_stage import classify_live_change
-from verdikt.effects.effect_catalog import EFFECT_CATALOG
 from verdikt.effects.environment_variables import classify_assignment
 from verdikt.effects.given_variables import fill_environment
 from verdikt.effects.guarded_operands import HANDLING_EFFECTS, find_handled_guards
@@ -41,7 +40,6 @@ from verdikt.effects.program_text import (
 from verdikt.effects.redirect import classify_redirect
 from verdikt.effects.run_files import IMPORTS_VERDIKT, LOADING_EFFECTS, RunFiles
 from verdikt.effects.runner_settings import list_set_programs
-from verdikt.effects.secret_sends import SECRET_FILE_PROGRAMS
 from verdikt.effects.self_protection import PRODUCT_NAME, find_self_access, mentions_daemon_socket
 from verdikt.effects.special_programs import SPECIAL_PROGRAMS, classify_special_program
 from verdikt.effects.unknown_program import (
@@ -56,7 +54,7 @@ from verdikt.effects.unknown_program import (
     classify_unnamed_program,
 )
 from verdikt.effects.written_files import WrittenFiles
-from verdikt.effects.zone_effects import derive_hidden_reads, derive_zone_effects, is_plain_access
+from verdikt.effects.zone_effects import derive_hidden_reads, derive_zone_effects
 from verdikt.knowledge import find_role
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
@@ -84,8 +82,6 @@ _REHEARSAL_WORD = compile_lazily(
 )
 """A word that has a program show what it would do; a whole script, as `bash -c` gets it, is none."""
 _OUTPUT_OPTIONS = ("-o", "--out")
-_FINAL_EFFECTS = frozenset(what for what in EFFECT_CATALOG if not may_bear_on_others(what))
-"""Effects that mean nothing more for where they fall, and nothing for other commands."""
 # Of these the words may say more than a record does.
 _CODE_EFFECTS = ("code.run", "unknown.program", "infra.read", "cloud.read")
 _UNIX_FIRST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz./~#")
@@ -200,9 +196,13 @@ class ScriptClassifier:
         effects = self._classify_command(0, call)
         if _may_run_text(name, effects):
             effects += self._classify_texts(commands[0], commands, effects)
-        if not self._are_settled(commands, (name,), effects):
+        if self._may_relate(commands, (name,), effects):
             self._relations.complete_single(name, commands, effects)
         return effects
+
+    def _may_relate(self, commands: Sequence[Command], names: Sequence[str], effects: Iterable[Effect]) -> bool:
+        # What a text inside this one did may matter to any effect.
+        return self._known_relations is not None or not are_settled(commands, names, effects, self._resolver.facts)
 
     def _classify_commands(
         self, script: Script, commands: tuple[Command, ...], loose_effects: list[Effect]
@@ -223,26 +223,9 @@ class ScriptClassifier:
             self._add_code_effects(script, commands, effects_by_command, loose_effects)
         if "PATH=" in text:
             self._add_stand_ins(commands, effects_by_command)
-        if not self._are_settled(commands, names, chain.from_iterable(effects_by_command)):
+        if self._may_relate(commands, names, chain.from_iterable(effects_by_command)):
             self._relations.complete_all(text, names, commands, effects_by_command)
         return effects_by_command
-
-    def _are_settled(self, commands: Sequence[Command], names: Sequence[str], effects: Iterable[Effect]) -> bool:
-        """Return whether nothing more follows from the effects of commands, for each other or for the session.
-
-        `names` are those of their programs.
-        """
-        facts = self._resolver.facts
-        if facts.moved_work:
-            return False
-        if not SECRET_FILE_PROGRAMS.isdisjoint(names) and any(map(concerns_others, names, commands)):
-            return False
-        for effect in effects:
-            if effect.what in _FINAL_EFFECTS:
-                continue
-            if not is_plain_access(effect) or facts.secret_copies or self._known_relations is not None:
-                return False
-        return True
 
     def _add_stand_ins(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Add what scripts do that answer to the names of programs: `export PATH=$PWD/bin:$PATH; git status`."""
