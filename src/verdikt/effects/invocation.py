@@ -95,9 +95,8 @@ class Invocation:
         name: str = "",
     ) -> None:
         self.command = command
-        argv = command.argv
         # Made at once: nearly every command is asked for it, and most tests of its words begin with this text.
-        self.full_text = " ".join(map(_GET_TEXT, argv))
+        self.full_text = " ".join(map(_GET_TEXT, command.argv))
         """All words of the command, for patterns: a message may be cut off, a decision may not."""
         self._shell_classifier = shell_classifier
         self.uncertain = any(map(_is_possible_wrapper, command.via)) if command.via else False
