@@ -74,18 +74,15 @@ def _asks_help(index: int, argv: Sequence[Word], program: Program) -> bool:
 
 
 def _insert_variable_options(names: str, call: Invocation) -> None:
-    """Put the words of a variable before the arguments, as the program itself does.
-
-    `TF_CLI_ARGS_*` is for one command, which the end of the variable's name says, and stands behind it.
-    """
+    """Put the words of a variable before the arguments; those of `TF_CLI_ARGS_*` behind the command at its end."""
     program, *arguments = call.command.argv
     for variable, value in (*call.list_exports(), *call.list_assignments()):
         words = [Word(text, text) for text in value.text.split()]
         for name in names.split():
-            verb = variable.removeprefix(name[:-1]) if name[-1] == "*" and variable.startswith(name[:-1]) else ""
-            at = next((index for index, word in enumerate(arguments, 1) if word.text == verb), None) if verb else None
-            if variable == name or at is not None:
-                arguments[at or 0 : at or 0] = words
+            verb = variable.removeprefix(name[:-1]) if name[-1] == "*" else ""
+            at = next((index for index, word in enumerate(arguments, 1) if word.text == verb), 0)
+            if variable == name or at:
+                arguments[at:at] = words
                 call.replace_words((program, *arguments))
 
 
