@@ -371,7 +371,8 @@ def calibrate_margins(batches: Sequence[Batch], frames: Sequence[Batch]) -> dict
                 claims = weigh_context([score(read_features(sentence)) for sentence in sentences], silent)
                 margin = report.score(fold_features(list_message_features(sentences), REPORT_SIZE))
                 is_report = any("done" in part.claims for part in message)
-                answers[batch.language].append((weigh_report(max(claims), margin), is_report))
+                verdict = weigh_report(max(claims), margin, is_alone=len(claims) == 1)
+                answers[batch.language].append((verdict, is_report))
     return {
         language: choose_margin(found, AIMS.get(language, OTHER_AIM)) for language, found in sorted(answers.items())
     }

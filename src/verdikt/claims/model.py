@@ -109,10 +109,7 @@ class ClaimModel:
         self, sentences: Sequence[MarkedSentence], read: FeatureReader = list_features
     ) -> list[dict[str, float]]:
         """Return the margin of each act for each sentence of a message: above 0 the sentence has it."""
-        scores = []
-        for sentence in sentences:
-            indices = fold_features(read(sentence), len(self.acts[0].weights))
-            scores.append({scorer.name: scorer.score(indices) for scorer in self.acts})
+        scores = [self._score_sentence(sentence, read) for sentence in sentences]
         silent = [
             is_silent(sentence, has_other_act=any(margins[act] > 0 for act in ACTS[1:]))
             for margins, sentence in zip(scores, sentences, strict=True)
@@ -121,10 +118,19 @@ class ClaimModel:
         if claims:
             surest = max(claims)
             margin = self.margins.get(sentences[claims.index(surest)].language, 0.0)
-            verdict = weigh_report(surest, self.score_report(sentences)) + margin
+            verdict = weigh_report(surest, self.score_report(sentences), is_alone=len(claims) == 1) + margin
             # The surest sentence stands for the message; another one has to claim something by itself as well.
             claims = [verdict if claim == surest else min(claim + _SENTENCE_MARGIN, verdict) for claim in claims]
         return [{**margins, "done": claim} for margins, claim in zip(scores, claims, strict=True)]
+
+    def score_clause(self, clause: MarkedSentence) -> dict[str, float]:
+        """Return the margin of each act for a part of a sentence, which is read without the message around it."""
+        margins = self._score_sentence(clause, list_features)
+        return {**margins, "done": margins["done"] + _SENTENCE_MARGIN}
+
+    def _score_sentence(self, sentence: MarkedSentence, read: FeatureReader) -> dict[str, float]:
+        indices = fold_features(read(sentence), len(self.acts[0].weights))
+        return {scorer.name: scorer.score(indices) for scorer in self.acts}
 
     def score_report(self, sentences: Sequence[MarkedSentence]) -> float:
         """Return the margin of a whole message: above 0 its words are those of a report of work."""
@@ -159,10 +165,13 @@ def weigh_context(margins: Sequence[float], silent: Sequence[bool]) -> list[floa
     ]
 
 
-def weigh_report(claim: float, report: float) -> float:
-    """Return the margin of a message's surest claim with that of the whole message; what is certain is not lowered."""
+def weigh_report(claim: float, report: float, *, is_alone: bool) -> float:
+    """Return the margin of a message's surest claim with that of the whole message.
+
+    A claim that is certain is not lowered, and neither is one without a sentence beside it: its own words have spoken.
+    """
     shift = _REPORT_SHARE * max(-_REPORT_LIMIT, min(_REPORT_LIMIT, report))
-    return claim + (max(0.0, shift) if claim > _CERTAIN_MARGIN else shift)
+    return claim + (max(0.0, shift) if is_alone or claim > _CERTAIN_MARGIN else shift)
 
 
 def fold_features(features: Iterable[int], size: int) -> tuple[int, ...]:

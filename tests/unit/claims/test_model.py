@@ -57,14 +57,21 @@ def test_sentence_with_two_acts_has_both_with_their_own_topics() -> None:
 
 
 @pytest.mark.parametrize(
-    ("claim", "report", "expected"),
-    [(-0.2, 1.0, 0.3), (-0.2, 9.0, 0.3), (0.2, -9.0, -0.3), (0.8, -9.0, 0.8), (0.8, 0.4, 1.0)],
+    ("claim", "report", "is_alone", "expected"),
+    [
+        (-0.2, 1.0, False, 0.3),
+        (-0.2, 9.0, True, 0.3),
+        (0.2, -9.0, False, -0.3),
+        (0.2, -9.0, True, 0.2),
+        (0.8, -9.0, False, 0.8),
+        (0.8, 0.4, False, 1.0),
+    ],
 )
 def test_message_as_a_whole_weighs_within_bounds_and_hides_no_certain_claim(
-    claim: float, report: float, expected: float
+    claim: float, report: float, is_alone: bool, expected: float
 ) -> None:
-    """The words around a claim move it by 0.5 at most, and one that is certain by itself never downward."""
-    assert weigh_report(claim, report) == pytest.approx(expected)
+    """The words around a claim move it by 0.5 at most, and one that is certain or stands alone never downward."""
+    assert weigh_report(claim, report, is_alone=is_alone) == pytest.approx(expected)
 
 
 def test_report_lifts_its_surest_sentence_alone() -> None:
