@@ -11,13 +11,13 @@ and may state a `verdict`, a `guard` and words of the `reason`. A family crosses
 is judged by `standard`, or by its own `profile` or `policy`.
 """
 
-import re
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 from tests.case_files import CASE_FILES, load_yaml
 from tests.fakes import FakeWorld
+from tests.git_world import GitWorld
 from tests.unit.effects.test_cases import ROOT, load_policy, make_world
 from verdikt.decide import decide
 from verdikt.effects.armed_files import PROJECT_ARMED_KEY
@@ -34,9 +34,6 @@ from verdikt.model.verdict import Decision
 from verdikt.model.world import PathFact
 from verdikt.policy import parse_policy
 
-_SET_ALIAS = re.compile(r"git config alias\.(\S+) '([^']*)'$")
-"""A command after which git has an alias, as the world would tell."""
-
 
 class Rehearsal:
     """A session without a log: a world that the steps change, and the memory as its projection would hold it."""
@@ -50,6 +47,7 @@ class Rehearsal:
         self._memory: dict[str, Any] = {"kept": {}, "marks": ""}
         self._project: dict[str, Any] = {"kept": {}, "marks": ""}
         self._seq = 0
+        self._git = GitWorld(self.world)
 
     def play(self, step: dict[str, Any]) -> Decision | None:
         """Decide one step, remember it, and change the world as it would have."""
@@ -87,11 +85,13 @@ class Rehearsal:
             place = to_absolute(path)
             self.world.texts[place] = text
             self.world.paths[place] = PathFact(real=place, kind="file", git=step.get("git", "untracked"))
-        if alias := _SET_ALIAS.match(step.get("run", "")):
-            self.world.repository.aliases[alias[1]] = alias[2]
         for path in step.get("gone", ()):
             self.world.texts.pop(to_absolute(path), None)
             self.world.paths.pop(to_absolute(path), None)
+        if made or "gone" in step:
+            self._git.note_files()
+        if "git" in step.get("run", ""):
+            self._git.note_command(step["run"])
 
 
 def to_absolute(path: str) -> str:

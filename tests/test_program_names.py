@@ -20,7 +20,7 @@ WORDS = frozenset(
     true tree init now timeout install set history repo yes standard time where export dir env patch info false last
     tail profiles eval select reset toolbox port socket print format step continue readonly complete help users paste
     join unlink return trash skill service installer coverage date next builtin batch delta exit enable crash rename
-    top task indent daemon security verdikt split pre-commit cmd alias https sqlite groups wait route logger
+    top task indent daemon security verdikt split pre-commit cmd alias https sqlite groups wait route logger convert
     """.split()
 )
 """Programs whose names are words of everyday code too: keys of a payload, kinds of an effect, verbs, a hook of git."""

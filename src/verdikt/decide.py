@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from verdikt import __version__
 from verdikt.effects.classifier import classify
 from verdikt.effects.linked_places import LINKING_EFFECTS, LINKS_KEY, follow_links
-from verdikt.effects.session_trail import add_remembered_effects
+from verdikt.effects.session_trail import GIT_PROGRAMS_KEY, add_remembered_effects
 from verdikt.errors import CanonicalError
 from verdikt.graph.context import AUDIT, GovernanceContext, TraceEntry
 from verdikt.graph.failure import FAILURE_FIX, describe_error
@@ -324,7 +324,9 @@ def _classify_effects(action: Action, facts: Facts, policy: Policy, declaration:
     # A list and no generator: every decision comes through here.
     if facts.recall(LINKS_KEY) is not None or [item for item in effects.items if item.what in LINKING_EFFECTS]:
         effects = follow_links(effects, facts)
-    return add_remembered_effects(effects, facts, action) if effects.may_matter_later else effects
+    # `git status` looks, and runs what settings of the session name.
+    matters = effects.may_matter_later or facts.recall(GIT_PROGRAMS_KEY) is not None
+    return add_remembered_effects(effects, facts, action) if matters else effects
 
 
 def _classify_declared_tool(action: Action, facts: Facts, policy: Policy, declaration: ToolDeclaration) -> Effects:

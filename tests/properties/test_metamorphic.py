@@ -190,6 +190,9 @@ def move_options_last(words: list[str], record: Record) -> Variants:
 def swap_options(words: list[str], record: Record) -> Variants:
     """`rm -r -v x` → `rm -v -r x`, where both are known to take no value."""
     plain = list_plain_options(words, record)
+    if record.get("trace") == "powershell":
+        # All that follows one of these is its text.
+        plain = {name for name in plain if not re.match(r"(?i)-(?:c|f|e)(?!xe)", name)}
     for index in range(1, len(words) - 1):
         if words[index] in plain and words[index + 1] in plain:
             yield [*words[:index], words[index + 1], words[index], *words[index + 2 :]]

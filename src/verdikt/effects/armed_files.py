@@ -15,6 +15,7 @@ from verdikt.effects.script_classifier import ScriptClassifier
 from verdikt.effects.target import TargetResolver
 from verdikt.effects.template_fields import fill_variables
 from verdikt.effects.workflow_sections import WORKFLOW
+from verdikt.knowledge import join_role
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.session_state import mark_key, to_shared_key, value_key
 
@@ -33,7 +34,10 @@ OLDER_ARMED_KEY = value_key("trail", "older")
 """Whether armed files are kept by digest only."""
 UNSEEN = "unseen"
 """In place of the digest of a file that only its host sees: what is known of it is the text that an edit put in."""
-_ON_HOST = compile_lazily(r"\s(?:--bind|-[a-zA-Z]*b)\b|-self-hosted\b|\s(?:exec\s+)?shell\b|\s--(?:force-)?local\b")
+_ON_HOST = compile_lazily(
+    r"\s(?:--bind|-[a-zA-Z]*b)\b|-self-hosted\b|\s(?:exec\s+)?shell\b|\s--(?:force-)?local\b"
+    rf"|\s--shell-\w|[ =]emulation\b|^\s*(?:{join_role('workspace_runner')})\s+exec\b"
+)
 """Options by which a runner of workflows starts their steps on this machine, or on its files."""
 _WORKFLOW_SETTINGS = (".actrc",)
 """Settings of such runners, which are named for their program."""

@@ -28,7 +28,7 @@ from verdikt.effects.dataflow import OUTGOING_PREFIXES
 from verdikt.effects.effect_catalog import find_entry
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.runner_settings import IMAGE, SHELL, CodeSection
-from verdikt.effects.workflow_sections import WORKFLOW
+from verdikt.effects.workflow_sections import WORKFLOW, fill_workspace
 from verdikt.effects.zone_effects import derive_effect, derive_hidden_reads, derive_zone_effects, is_foreign_secret
 from verdikt.knowledge import find_role, find_role_words, join_role
 from verdikt.model.effect import Effect, Target, Zone
@@ -151,7 +151,11 @@ def judge_text(
     if not sections and program_language:
         sections = [CodeSection(program_language, text)]
     if is_on_host:
-        sections = [part._replace(language=SHELL) if part.language == IMAGE else part for part in sections]
+        root = resolver.project_root
+        sections = [
+            p._replace(language=SHELL, text=fill_workspace(p.text, root)) if p.language == IMAGE else p
+            for p in sections
+        ]
     for section in sections:
         if not _may_arm(section):
             continue

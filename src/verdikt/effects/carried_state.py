@@ -7,6 +7,7 @@ Within one text the functions are called command by command, in order; across ca
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from posixpath import basename, dirname
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 
 SECRET_SOURCES = ("cred.read", "cred.create", "cred.copy", "fs.move", "env.read.all")
 """Effects without which a command puts no secret anywhere."""
+_PARTS = ("aa", "ab", "ac", "ad", "00", "01", "02", "03")
+"""How a program that splits a file calls the first parts."""
+_SPLITTERS = find_role("file_splitter")
+_PREFIX_OPTIONS = ("-f", "--prefix")
+_SUFFIX_OPTION = compile_lazily(r"(?:--additional-suffix|--suffix-format)[= ](\S+)")
 _CONTENT_EFFECTS = ("cred.copy", "fs.write", "fs.overwrite", "fs.append", "fs.link", "fs.link.out", "fs.install")
 _LOSS_EFFECTS = DELETE_EFFECTS | {"fs.truncate", "fs.overwrite"}
 _COMPRESSORS = find_role("compressor")
@@ -38,7 +44,9 @@ _LOST_STATES = ("untracked", "modified")
 
 def find_secret_destinations(effects: Sequence[Effect], resolver: TargetResolver, *, is_fed: bool) -> list[Target]:
     """Return the files into which a command puts a secret that it reads, moves or links, or that is piped to it."""
-    destinations = [t for effect in effects if effect.what in _CONTENT_EFFECTS for t in effect.targets if t.path]
+    # `while read l; do …; done < key > x`: a loop by itself only empties the file.
+    kinds = (*_CONTENT_EFFECTS, "fs.truncate") if effects[0].what == "fs.read" else _CONTENT_EFFECTS
+    destinations = [t for effect in effects if effect.what in kinds for t in effect.targets if t.path]
     if not destinations or not (is_fed or any(_takes_secret(effect, resolver) for effect in effects)):
         return []
     copies = [target for target in destinations if target.zone is not Zone.SECRET]
@@ -47,6 +55,21 @@ def find_secret_destinations(effects: Sequence[Effect], resolver: TargetResolver
         named = [resolver.resolve_path(Word(match[1])) for match in _OUTPUT_OPTION.finditer(effects[0].by)]
         copies += [target for target in named if target.path]
     return copies
+
+
+def list_split_parts(command: Command, effects: Sequence[Effect], resolver: TargetResolver) -> list[Target]:
+    """Return the first parts that a program makes of a secret file which it splits: `x.aa`, `x.00`."""
+    if command.name not in _SPLITTERS or not any(_takes_secret(effect, resolver) for effect in effects):
+        return []
+    words = [word.text for word in command.argv[1:]]
+    named = [value for option, value in pairwise(words) if option in _PREFIX_OPTIONS]
+    operands = [text for text in words if text[:1] != "-"]
+    read = {target.text for effect in effects for target in effect.targets}
+    prefixes = named or [text for text in operands[-1:] if text not in read] or ["x", "xx"]
+    suffix = _SUFFIX_OPTION.search(" ".join(words))
+    names = [f"{prefix}{part}{suffix[1] if suffix else ''}" for prefix in prefixes for part in _PARTS]
+    paths = [resolver.resolve_path(Word(name), command.cwd) for name in names]
+    return [target for target in paths if target.path]
 
 
 def _is_compressor(effect: Effect) -> bool:

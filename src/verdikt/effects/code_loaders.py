@@ -21,6 +21,7 @@ _LANGUAGES_BY_ROLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("loads_go", ("go", "c")),
     ("loads_java", _JAVA),
     ("loads_php", ("php", "php_package")),
+    ("loads_lua", ("lua",)),
     ("loads_perl", ("perl",)),
     ("loads_elixir", ("elixir",)),
     ("loads_settings", ("settings", IMAGE)),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from verdikt.effects.any_language.masking import may_be_loaded
+from verdikt.effects.git_settings_file import is_git_settings, parse_git_settings
 from verdikt.effects.runner_settings import (
     IMAGE,
     SHELL,
@@ -27,6 +28,7 @@ from verdikt.effects.template_fields import fill_fields, fill_place
 from verdikt.effects.workflow_sections import WORKFLOW, is_workflow, read_workflow
 from verdikt.knowledge import find_language, find_role, find_suffix_program
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell.git_inner_commands import is_command_setting
 
 _LANGUAGE_BY_SUFFIX = {
     ".pyw": "python",
@@ -165,7 +167,7 @@ def detect_file_language(path: str, text: str = "") -> str:
     """Return the language of a file by its name or, without a known ending, by its first line; empty if none is read.
 
     Besides the languages of `classify_code`: `sh`, `notebook`, `make`, `cmake`, `package`, `php_package`, `xml`,
-    `image` and `settings`.
+    `image`, `git_settings` and `settings`.
     """
     name = path[path.rfind("/") + 1 :]
     if name in _LANGUAGE_BY_NAME:
@@ -189,6 +191,8 @@ def detect_file_language(path: str, text: str = "") -> str:
         return "settings"
     if suffix in (".yml", ".yaml", ".toml") and _COMMAND_KEY.search(text) and _is_runner_file(path, text):
         return "settings"
+    if is_git_settings(text):
+        return "git_settings"
     if _SHELL_FUNCTION.search(text):
         return SHELL
     is_hook = not suffix and any(place in f"/{path}" for place in _HOOK_DIRECTORIES)
@@ -316,8 +320,18 @@ def _read_package(path: str, text: str, *, every: bool = False) -> list[CodeSect
     ]
 
 
+def _read_git_settings(text: str) -> list[CodeSection]:
+    """Return the commands that git runs of its own accord; an alias runs where it is called."""
+    return [
+        CodeSection(SHELL, value.removeprefix("!"), count_line(text, max(0, text.find(value))))
+        for key, value in parse_git_settings(text)
+        if is_command_setting(key)
+    ]
+
+
 _READERS: dict[str, Callable[[str], list[CodeSection]]] = {
     "notebook": _read_notebook,
+    "git_settings": _read_git_settings,
     "make": read_recipes,
     "just": read_assignments,
     "cmake": read_cmake,

@@ -12,6 +12,7 @@ from verdikt.effects.carried_state import (
     find_moved_work,
     find_secret_destinations,
     follow_links,
+    list_split_parts,
     look_up_overwritten,
     make_copy_effect,
     mark_lost_work,
@@ -162,7 +163,8 @@ class CommandRelations:
         is_fed = reads_secret_upstream(index, commands, effects_by_command) or uses_variables(
             commands[index], variables
         )
-        if effects and (copies := find_secret_destinations(effects, self._resolver, is_fed=is_fed)):
+        copies = find_secret_destinations(effects, self._resolver, is_fed=is_fed) if effects else []
+        if copies := copies + list_split_parts(commands[index], effects, self._resolver):
             self._secret_copies.update(target.path for target in copies)
             effects.append(make_copy_effect(effects[0], copies))
 

@@ -11,6 +11,7 @@ from verdikt.effects.arguments import matches_any, matches_texts
 from verdikt.effects.command_verbs import find_verb, is_recreatable, split_tokens
 from verdikt.effects.deployment_stage import list_stages
 from verdikt.effects.execution_context import find_preceding
+from verdikt.effects.git_configuration import find_git_setting
 from verdikt.effects.host import is_local_address, is_remote_path
 from verdikt.effects.installation_names import is_throwaway
 from verdikt.effects.self_protection import names_own_process
@@ -35,7 +36,7 @@ def holds(conditions: str, call: Invocation) -> bool:
     `name:a|b` for the name that the program was called by, `line:*a*` for the whole command line in lower case and
     without its blanks, `input:` whether something is handed to its standard input (`input:pipe|file`),
     `upstream:a` for a program in its pipe, `output:shown` whether its output is shown or kept, `earlier:pgrep=a*` for
-    words of a command before it, `own:` whether it means a process of verdikt,
+    words of a command before it, `setting:a.b=no` for a setting of git, `own:` whether it means a process of verdikt,
     `stage:live` for the installation that it works on, `database:-d=throwaway` for what the name of a database says,
     `item:-G=a|b*` for one of the values that commas separate.
     """
@@ -216,6 +217,10 @@ def _list_earlier_words(selector: str, call: Invocation) -> list[str]:
     return [word.text for command in earlier if command.name in names for word in command.argv]
 
 
+def _list_settings(selector: str, call: Invocation) -> list[str]:
+    return [find_git_setting(call, selector).lower()]
+
+
 def _list_own_processes(_selector: str, call: Invocation) -> list[str]:
     return [""] if names_own_process(call) else []
 
@@ -250,6 +255,7 @@ _CIRCUMSTANCES: dict[str, Callable[[str, Invocation], list[str]]] = {
     "line": _list_lines,
     "earlier": _list_earlier_words,
     "own": _list_own_processes,
+    "setting": _list_settings,
     "stage": _list_named_stages,
     "database": _list_databases,
     "item": _list_items,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from verdikt.effects.connection_files import SERVICE_VARIABLES, fill_service, read_connection_files
 from verdikt.effects.deployment_stage import list_stages
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.host import is_local_address, parse_host
@@ -29,7 +30,6 @@ _NAME_VARIABLES = ("PGDATABASE", "DB_DATABASE")
 _SERVER_KEYS = frozenset(("host", "hostaddr", "server", "data source", "addr", "address", "service"))
 _NAME_KEYS = frozenset(("dbname", "database", "databasename", "initial catalog"))
 _PAIR = compile_lazily(r"(?:^|[;?&\s])([A-Za-z][\w ]*?)\s*=\s*('[^']*'|[^;&\s]+)")
-_SERVICE = compile_lazily(r"\bservice=([\w-]+)")
 _PASSWORD = compile_lazily(r"(?i)(?<=://)[^@/\s]*@|^[^@/\s]*@(?=tcp\()|\b(?:password|pwd)=[^;&\s]*")
 """The part of an address that may be unknown without a change of where it leads."""
 _FIRST_PAIR = compile_lazily(r"[A-Za-z][\w ]*=")
@@ -85,7 +85,11 @@ def find_data_store(call: Invocation, servers: Sequence[Word] = ()) -> DataStore
     # `-Pflyway.url=jdbc:…`, an option that the record does not know.
     texts += [word.text.partition("=")[2] for word in call.command.argv if word.text[:1] == "-" and "://" in word.text]
     hosts, names = [word.text for word in server_words if not _is_address(word.text)], []
+    settings = read_connection_files(call)
+    texts += settings
     for name, value in (*call.list_exports(), *call.list_assignments()):
+        if name in SERVICE_VARIABLES and settings:
+            continue
         if name.endswith(_SERVER_VARIABLES):
             (texts if _is_address(value.text) else hosts).append(value.text)
         elif name in _NAME_VARIABLES:
@@ -103,18 +107,6 @@ def find_data_store(call: Invocation, servers: Sequence[Word] = ()) -> DataStore
     is_direct = is_known and not is_elsewhere and not _is_redirected(call)
     is_here = is_direct and not is_live_text and all(map(is_server_here, hosts))
     return DataStore(tuple(hosts), tuple(names), is_here, is_live)
-
-
-def fill_service(text: str, call: Invocation) -> str:
-    """Return the settings of a connection with those of the service that they name, where its file can be read."""
-    service = _SERVICE.search(text)
-    if service is None:
-        return text
-    variables = dict((*call.list_exports(), *call.list_assignments()))
-    named = variables.get("PGSERVICEFILE")
-    path = call.resolver.to_absolute(named.text if named is not None else "~/.pg_service.conf", call.command.cwd)
-    _, found, section = (call.facts.text(path) or "").partition(f"[{service[1]}]\n") if path else ("", "", "")
-    return text.replace(service[0], " ".join(section.partition("\n[")[0].split())) if found else text
 
 
 def settle_record_losses(call: Invocation, effects: list[Effect], *, has_handler: bool) -> list[Effect]:
@@ -188,7 +180,16 @@ def find_database_name(database: str) -> str:
 def _is_redirected(call: Invocation) -> bool:
     """Return whether commands before this one may have led the usual addresses elsewhere: settings, a tunnel."""
     earlier = find_preceding(call.command, call.commands)
-    return any(_redirects(command) for command in earlier if command is not call.command and command.argv)
+    others = [command for command in earlier if command is not call.command and command.argv]
+    return any(_redirects(command) and not _is_read(command, call) for command in others)
+
+
+def _is_read(command: Command, call: Invocation) -> bool:
+    """Return whether a command only takes in variables from a file that can be read: `. ops/test.env`."""
+    if command.argv[0].text not in ("source", ".") or len(command.argv) < 2:
+        return False
+    path = call.resolve_path(command.argv[1]).path
+    return bool(path) and call.facts.text(path) is not None
 
 
 def _redirects(command: Command) -> bool:

@@ -42,6 +42,8 @@ _ARGUMENT_ONLY_PREFIXES = ("repo.", "git.")
 WRITE_EFFECTS = ("fs.write", "fs.append", "fs.overwrite")
 _FILTER_PROGRAMS = find_role("selective_filter")
 _ENVIRONMENT_PRINTERS = find_role("environment_printer")
+_PRINTERS = find_role("word_printer") | find_role("concatenator") | find_role("output_splitter")
+"""Programs that print their words or their input as they are."""
 _REF_CREATORS = find_role("work_tree_changer")
 _PASS_THROUGH_PROGRAMS = find_role("pass_through")
 """Programs whose output holds everything they read."""
@@ -213,8 +215,10 @@ def _is_whole_environment(commands: list[Command]) -> bool:
 
 
 def reads_secret_upstream(index: int, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> bool:
-    """Return whether a secret is piped into a command, one that was made just now among them."""
+    """Return whether a secret is piped into a command, or is in what it prints: `printf %s "$(cat key)"`."""
     upstream = _find_upstream(index, commands)
+    if commands[index].name in _PRINTERS:
+        upstream += [i for i in range(max(0, index - _MAX_PIPELINE), index) if commands[i].feeds == index]
     return any(e.what.startswith(("cred.read", "cred.create")) for i in upstream for e in effects_by_command[i])
 
 

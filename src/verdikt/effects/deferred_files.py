@@ -11,6 +11,7 @@ from json import loads as parse_json
 from shlex import join as join_words
 from typing import TYPE_CHECKING
 
+from verdikt.effects.editor_tasks import classify_opened_tasks
 from verdikt.effects.embedded_commands import classify_embedded_commands, is_command_text
 from verdikt.effects.host import is_local_host, parse_host
 from verdikt.effects.package_sources import classify_package_source
@@ -69,7 +70,8 @@ def classify_file_content(call: Invocation, path: str, content: str) -> Iterator
         yield call.make_effect("code.ci", target)
         yield from _find_workflow_leaks(call, content)
     elif name == "tasks.json" and "/.vscode/" in in_root and _RUN_ON_OPEN.search(content):
-        yield call.make_effect("persist.write", target, note="runs when the folder is opened")
+        for effect in classify_opened_tasks(call, content):
+            yield effect._replace(targets=target) if effect.what == "persist.write" else effect
     elif _SETTINGS_FILE.search(in_root) and _UNATTENDED_SETTING.search(content):
         yield call.make_effect("guard.config", target, note="lets an agent act without asking")
     elif "!" in content and is_command_text(call, path):

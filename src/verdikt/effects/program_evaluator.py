@@ -73,13 +73,17 @@ def _asks_help(index: int, argv: Sequence[Word], program: Program) -> bool:
     return not index or program.options.is_plain(argv[index - 1].text)
 
 
-def _insert_variable_options(name: str, call: Invocation) -> None:
-    """Put the words of a variable before the arguments, as the program itself does."""
-    values = [value.text for variable, value in (*call.list_exports(), *call.list_assignments()) if variable == name]
-    if values:
-        words = [Word(text, text) for value in values for text in value.split()]
-        program, *arguments = call.command.argv
-        call.replace_words((program, *words, *arguments))
+def _insert_variable_options(names: str, call: Invocation) -> None:
+    """Put the words of a variable before the arguments; those of `TF_CLI_ARGS_*` behind the command at its end."""
+    program, *arguments = call.command.argv
+    for variable, value in (*call.list_exports(), *call.list_assignments()):
+        words = [Word(text, text) for text in value.text.split()]
+        for name in names.split():
+            verb = variable.removeprefix(name[:-1]) if name[-1] == "*" else ""
+            at = next((index for index, word in enumerate(arguments, 1) if word.text == verb), 0)
+            if variable == name or at:
+                arguments[at:at] = words
+                call.replace_words((program, *arguments))
 
 
 def _evaluate_reading(

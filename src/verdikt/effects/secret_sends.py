@@ -210,7 +210,7 @@ _UNSTAGING_VERBS = frozenset(("reset", "restore", "rm"))
 _STAGE_ALL = compile_lazily(r"-[a-z]*[aAu][a-z]*$|--(?:all|update)$")
 """Options by which git takes every changed file: `commit -am x`, `add -A`."""
 _FORCE = compile_lazily(r"-[a-zA-Z]*f[a-zA-Z]*$|--force$")
-_SETTINGS_FILES = (".env", ".env.local", ".env.production")
+_SETTINGS_FILES = (".env", ".env.local", ".env.production", ".env.staging", ".env.development")
 """Secret files that lie at the top of a project, where git leaves them out."""
 _TRACED_VERBS = _STAGING_VERBS | _UNSTAGING_VERBS
 
@@ -328,7 +328,8 @@ def _list_attached_secrets(command: Command, resolver: TargetResolver) -> list[T
     if command.name in _FORGE_CLIENTS:
         options = _BODY_OPTIONS
     elif command.name in _CONTAINER_ENGINES and _runs_foreign_image(command):
-        options = _ENVIRONMENT_OPTIONS
+        # A composition fills its own text from such a file, and gives a container what it says itself.
+        options = frozenset() if any("compose" in word.text for word in command.argv[:2]) else _ENVIRONMENT_OPTIONS
     else:
         return []
     files: list[Target] = []
@@ -348,8 +349,15 @@ def _list_attached_secrets(command: Command, resolver: TargetResolver) -> list[T
             files.append(Target(variable, "other"))
         if option in options:
             target = resolver.resolve_path(Word(value.rpartition("@")[2], value), command.cwd)
-            files += [target] if holds_secret(target, resolver.facts) else []
+            is_plain = options is _ENVIRONMENT_OPTIONS and _sets_no_secret(target, resolver)
+            files += [target] if holds_secret(target, resolver.facts) and not is_plain else []
     return files
+
+
+def _sets_no_secret(target: Target, resolver: TargetResolver) -> bool:
+    """Return whether a file of variables can be read and none of its names is that of a secret: `ops/ports.env`."""
+    text = resolver.facts.text(target.path) if target.path and "/.env" not in target.path else None
+    return text is not None and SECRET_NAME.search(text) is None and redact_text(text)[0] == text
 
 
 def _iter_options(command: Command, *, is_raw: bool = False) -> Iterator[tuple[str, str]]:
@@ -393,8 +401,9 @@ def _trace_git(
         is_forced = verb != "commit" and any(map(_FORCE.match, texts[2:]))
         paths = [Word(resolver.project_root)] if stages_all else words[1:]
         secrets = [t for t in (_resolve_staged(word, command, resolver, copies) for word in paths) if t is not None]
-        secrets += _list_forced_secrets(paths, command, resolver) if is_forced else []
-        secrets = [target for target in secrets if is_forced or target.state != "ignored"]
+        # Of what git does not have yet, `commit -a` takes nothing.
+        secrets += _list_settings_files(paths, command, resolver) if verb != "commit" else []
+        secrets = [target for target in secrets if is_forced or not _is_left_out(target, resolver)]
         if secrets:
             index = Target("the next commit", "other", f"{resolver.project_root}/.git/index")
             effects.append(derive_effect("cred.copy", effects[0], (index,), note=f"stages {secrets[0].text}"))
@@ -411,11 +420,21 @@ def _trace_git(
     return is_staged
 
 
-def _list_forced_secrets(words: Sequence[Word], command: Command, resolver: TargetResolver) -> list[Target]:
-    """Return the secret files in directories that git is forced to take with all that it leaves out elsewhere."""
-    names = [Word(f"{word.text.rstrip('/')}/{name}") for word in words if word.is_known for name in _SETTINGS_FILES]
-    targets = [resolver.resolve_path(name, command.cwd, with_state=True) for name in names]
-    return [target for target in targets if target.state not in ("", "absent")]
+def _is_left_out(target: Target, resolver: TargetResolver) -> bool:
+    """Return whether git has nothing to take from a file: it is ignored, or as the last commit has it.
+
+    Its state alone does not tell: what the session had git ignore counts as work.
+    """
+    left_out = ("ignored", "tracked")
+    return target.state in left_out or (bool(target.path) and resolver.facts.path(target.path).git in left_out)
+
+
+def _list_settings_files(words: Sequence[Word], command: Command, resolver: TargetResolver) -> list[Target]:
+    """Return the secret files in directories that git takes as a whole; it leaves out those that are ignored."""
+    directories = [resolver.to_absolute(word.text.removeprefix(":/") or ".", command.cwd) for word in words]
+    paths = [f"{directory}/{name}" for directory in directories if directory for name in _SETTINGS_FILES]
+    existing = [path for path in paths if resolver.facts.path(path, git=False).kind == "file"]
+    return [resolver.resolve_absolute(path, with_state=True) for path in existing]
 
 
 def _stores_secret(command: Command, verb: str, effects: list[Effect], resolver: TargetResolver) -> bool:

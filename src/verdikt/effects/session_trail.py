@@ -37,6 +37,7 @@ from verdikt.effects.code_sections import detect_file_language, is_composition
 from verdikt.effects.committed_files import add_discarded_changes, note_committed_files
 from verdikt.effects.copied_programs import note_copied_programs
 from verdikt.effects.downloaded_files import find_unread_runs, note_downloads
+from verdikt.effects.ignore_lists import note_ignore_lists
 from verdikt.effects.linked_places import note_links
 from verdikt.effects.local_resources import note_local_resources, settle_local_resources
 from verdikt.effects.secret_sends import UNLISTED_PREFIXES, add_issuer_sends, find_named_copies, find_unlisted_hosts
@@ -169,6 +170,8 @@ def _note_carried_state(effects: Effects, action: Action, facts: Facts, seq: int
         changes |= note_copied_programs(effects, facts)
     if not names.isdisjoint(_LINK_STEPS):
         changes |= note_links(effects, facts)
+    if not names.isdisjoint(_CHANGES):
+        changes |= note_ignore_lists(effects, facts)
     if "git.read" in names:
         changes |= note_committed_files(effects, facts, seq)
     if names <= _UNCARRIED:

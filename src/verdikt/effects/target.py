@@ -13,6 +13,7 @@ from posixpath import normpath
 from typing import TYPE_CHECKING
 
 from verdikt.effects import zone_tables
+from verdikt.effects.ignore_lists import is_newly_ignored
 from verdikt.effects.secret_patterns import find_matched_secret
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
@@ -227,6 +228,8 @@ class TargetResolver:
         if not git or zone not in (Zone.PROJECT, Zone.SECRET):
             return ""
         state = self.facts.path(path).git or "untracked"
+        if state == "ignored" and is_newly_ignored(path, self.facts):
+            state = "untracked"
         return "own" if state == "untracked" and self.facts.is_created_in_session(path) else state
 
     def _resolve_glob(self, word: Word, path: str, *, with_state: bool) -> Target:
@@ -467,14 +470,18 @@ def is_ordinary(path: str) -> bool:
     )
 
 
+_OLDER_SUFFIXES = ("old", "bak", "orig", "prev", "new", "tmp")
+
+
 def is_build_output(path: str) -> bool:
     """Return whether a build can make this again (`path` relative to the project)."""
     parts = path.split("/")
     name = parts[-1]
-    _, dot, suffix = name.rpartition(".")
+    stem, dot, suffix = name.rpartition(".")
     return (
         not zone_tables.BUILD_NAMES.isdisjoint(parts)
         or (dot != "" and suffix in zone_tables.BUILD_SUFFIXES)
+        or (suffix in _OLDER_SUFFIXES and stem in zone_tables.BUILD_NAMES)
         or zone_tables.BUILD_NAME_PATTERN.match(name) is not None
         or (name[-1:] == "~" and name != "~")
     )

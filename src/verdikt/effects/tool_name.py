@@ -54,16 +54,16 @@ _VERB_EFFECTS: tuple[tuple[str, frozenset[str]], ...] = (
         "mcp.read",
         word_set(
             "get list read search find query fetch view describe show count check status lookup browse inspect "
-            "analyze explain diff log logs summarize resolve preview validate verify compare select scan retrieve "
-            "download extract navigate screenshot snapshot heapsnapshot hover wait think console network help info "
-            "whoami ping test stat tree glob grep ask plan resize activate thinking sequentialthinking tabs handle "
-            "scroll focus emulate audit"
+            "aggregate analyze explain diff log logs summarize resolve preview validate verify compare select scan "
+            "retrieve download extract navigate screenshot snapshot heapsnapshot hover wait think console network help "
+            "info whoami ping test stat tree glob grep ask plan resize activate thinking sequentialthinking tabs "
+            "handle scroll focus emulate audit"
         ),
     ),
 )
 _READ_VERBS = word_set(
     "get list read search find query fetch view describe show count check status lookup preview download plan "
-    "validate diff log logs inspect explain test ping analyze resolve"
+    "aggregate validate diff log logs inspect explain test ping analyze resolve"
 )
 _PLAIN_READ_VERBS = word_set("get list read search find fetch view describe show")
 _VIEW_NOUNS = word_set("history schema schemas stats statistics metrics usage top details summary overview")

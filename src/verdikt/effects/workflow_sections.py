@@ -17,6 +17,10 @@ _STEP_LIST = compile_lazily(r"(?m)^([ \t]*)(?:-[ \t]+)?(?:before_|after_)?(?:scr
 _ITEM = compile_lazily(r"^\s*-\s+[\"']?(.*?)[\"']?\s*$")
 _STEP = compile_lazily(r"(?m)^([ \t]*)(?:-[ \t]+)?run:[ \t]*(\|[+-]?|>[+-]?)?[ \t]*(.*)$")
 _DIRECTORY = compile_lazily(r"(?m)^[ \t]*(?:-[ \t]+)?working-directory:[ \t]*([\"']?)([^\n]*?)\1[ \t]*(?:#.*)?$")
+_WORKSPACE = compile_lazily(
+    r"\$\{\{\s*github\.workspace\s*\}\}|\$\{?(?:GITHUB_WORKSPACE|CI_PROJECT_DIR|DRONE_WORKSPACE|CI_WORKSPACE"
+    r"|BITBUCKET_CLONE_DIR|CIRCLE_WORKING_DIRECTORY|TRAVIS_BUILD_DIR|WORKSPACE)\b\}?"
+)
 _NEXT_ITEM = compile_lazily(r"\n[ \t]*- ")
 _MAX_STEPS = 100
 
@@ -40,6 +44,11 @@ def read_workflow(text: str) -> list[CodeSection]:
         commands = [(0, match[2])] if match[2] and match[2][0] not in "|>" else _list_items(text[match.end() + 1 :])
         sections += [CodeSection(IMAGE, _show_secrets(line, secrets), first + number) for number, line in commands]
     return sections
+
+
+def fill_workspace(command: str, root: str) -> str:
+    """Return a command with the variables replaced that stand for the work tree, where a runner uses the one here."""
+    return _WORKSPACE.sub(lambda _: root, command)
 
 
 def _find_directory(text: str, start: int, end: int) -> str:

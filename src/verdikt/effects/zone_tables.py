@@ -47,7 +47,7 @@ def _to_glob(file: str) -> str:
 _HOST_FILES = tuple(file for host in HOSTS.values() for file in host.all_guarded_files)
 
 _OWN_GLOBS = """
-governance.yaml ~/.config/verdikt/** ~/.local/share/verdikt/** /etc/verdikt/** .verdikt/**
+governance.yaml ~/.config/verdikt/** ~/.local/share/verdikt/** ~/.local/share/verdikt /etc/verdikt/** .verdikt/**
 bin/verdikt bin/verdikt-hook bin/verdikt-launch ~/Library/Application?Support/verdikt/**
 """
 

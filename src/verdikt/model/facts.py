@@ -20,6 +20,7 @@ from verdikt.model.world import COMMITTED_PREFIX, SOURCES_PREFIX, GitFact, PathF
 SECRET_COPIES_KEY = value_key("trail", "copies")
 UNTRUSTED_KEY = value_key("trail", "untrusted")
 MOVED_WORK_KEY = value_key("trail", "moved")
+IGNORE_LISTS_KEY = value_key("trail", "ignored")
 REMOTES_KEY = value_key("trail", "remotes")
 """Remotes that the session added or changed: directory and name → address."""
 NAMED_WORDS_KEY = value_key("trail", "named")

@@ -48,10 +48,14 @@ class GitFact(NamedTuple):
     upstream: str = ""  # remote/branch
     remotes: Mapping[str, str] | None = None  # name → address
     aliases: Mapping[str, str] | None = None  # alias → what it stands for
+    settings: Mapping[str, str] | None = None  # those that change what a later command does; several values on lines
 
     def to_record(self) -> dict[str, Any]:
-        """Return every field as plain data."""
-        return self._asdict()
+        """Return every field as plain data; `settings` only where there are any, as few repositories have them."""
+        record = self._asdict()
+        if not self.settings:
+            del record["settings"]
+        return record
 
 
 class World(Protocol):

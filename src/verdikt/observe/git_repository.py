@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from verdikt.model.canonical_json import hash_canonical, sha256_hex
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.world import GitFact
 from verdikt.observe.program_path import drop_project_directories, find_system_program
 from verdikt.observe.regular_file import read_regular_file
@@ -21,6 +22,12 @@ MAX_ROOT_REF_BYTES = 1 << 20
 
 SAFE_OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat")
 """Overrides for settings with which a repository could have git run its own programs."""
+
+
+_WORKING_SETTING = compile_lazily(
+    r"^(?:clean\.requireforce|push\.default|remote\.pushdefault|remote\..*\.(?:push|mirror)|branch\..*\.pushremote)$"
+)
+"""Settings by which the same command does something else."""
 
 
 # The daemon answers several users at once, one in each thread.
@@ -108,7 +115,8 @@ def read_repository(directory: str, env: Mapping[str, str]) -> GitFact:
     root = find_work_tree(directory)
     if not root:
         return GitFact()
-    settings = _parse_settings(run_git(root, env, "config", "--list", "-z") or "")
+    listing = run_git(root, env, "config", "--list", "-z") or ""
+    settings = _parse_settings(listing)
     branch = (run_git(root, env, "symbolic-ref", "--short", "-q", "HEAD") or "").strip()
     remote, merge = settings.get(f"branch.{branch}.remote", ""), settings.get(f"branch.{branch}.merge", "")
     return GitFact(
@@ -117,6 +125,7 @@ def read_repository(directory: str, env: Mapping[str, str]) -> GitFact:
         upstream=f"{remote}/{merge.removeprefix('refs/heads/')}" if remote and merge else "",
         remotes=_select_settings(settings, "remote.", ".url"),
         aliases=_select_settings(settings, "alias.", ""),
+        settings=select_working_settings(listing),
     )
 
 
@@ -159,6 +168,18 @@ def _select_settings(settings: Mapping[str, str], prefix: str, suffix: str) -> d
         for key, value in settings.items()
         if key.startswith(prefix) and key.endswith(suffix)
     }
+
+
+def select_working_settings(listing: str) -> dict[str, str]:
+    """Return the settings by which the same command does something else, from what `git config --list -z` prints."""
+    selected: dict[str, str] = {}
+    for record in listing.split("\0"):
+        key, _, value = record.partition("\n")
+        if _WORKING_SETTING.match(key):
+            # Only a push takes several values of one key.
+            is_added = key.endswith(".push") and key in selected
+            selected[key] = f"{selected[key]}\n{value}" if is_added else value
+    return selected
 
 
 def _parse_settings(listing: str) -> dict[str, str]:

@@ -24,6 +24,9 @@ _PRINT_REDIRECT = compile_lazily(rf"\bprintf?\b(?P<text>[^;{{}}\n>]*)>>?[ \t]*{_
 # gawk: what is printed into `/inet/tcp/0/host/port`, or into a shell.
 _PRINT_TARGET = compile_lazily(r'\bprintf?\b(?P<text>[^;{}\n|]{0,2000})\|&?[ \t]*(?P<expression>"[ ]*"|[A-Za-z_]\w*)')
 _GETLINE_NAME = compile_lazily(r'(?P<expression>"[ ]*")[ \t]*\|&?[ \t]*getline[ \t]+(?P<name>[A-Za-z_]\w*)')
+_GETLINE_CONNECTION = compile_lazily(
+    r'(?P<expression>"[ ]*"|[A-Za-z_]\w*)[ \t]*\|&[ \t]*getline[ \t]+(?P<name>[A-Za-z_]\w*)'
+)
 _CONNECTION = compile_lazily(r"/inet[46]?/(?:tcp|udp)/\w*/(?P<host>[^/\s]+)/(?P<port>\w+)$")
 _SHELL_PIPE = compile_lazily(rf"(?:\S*/)?(?:{join_role('shell')})(?:[ \t]+-s)?$")
 _HOME_VARIABLE = compile_lazily(r'\bENVIRON\[[ \t]*"HOME"[ \t]*\]')
@@ -110,6 +113,13 @@ def _trace_connections(call: CommandCall, program: str, blank: str, variables: d
         elif _SHELL_PIPE.match(target):
             text = _evaluate_concatenation(program[slice(*match.span("text"))], variables)
             call.walk_shell_text(text, inherit_stdin=False, repeated=True)
+    for match in _GETLINE_CONNECTION.finditer(blank):
+        source = _evaluate_concatenation(program[slice(*match.span("expression"))], variables)
+        connection, name = _CONNECTION.match(source), match["name"]
+        # What the other machine says is run as a command.
+        if connection and re.search(rf"\b{name}[ \t]*\|&?[ \t]*getline|\bsystem[ \t]*\([ \t]*{name}\b", blank):
+            shell = f"{_CONNECTOR} -e /bin/sh {connection['host']} {connection['port']}"
+            call.walk_shell_text(shell, inherit_stdin=False, repeated=True)
     for match in _GETLINE_NAME.finditer(blank):
         if re.search(rf"\bsystem[ \t]*\([ \t]*{match['name']}[ \t]*\)", blank):
             source = _evaluate_concatenation(program[slice(*match.span("expression"))], variables)

@@ -144,6 +144,11 @@ def _trace_subcommand(call: CommandCall, subcommand: str, words: list[Word], sco
             call.walk_shell_text(text, label="git ext::", inherit_stdin=False)
 
 
+def is_command_setting(key: str) -> bool:
+    """Return whether git hands the value of a setting to a shell."""
+    return _COMMAND_SETTING.fullmatch(key) is not None
+
+
 def _trace_setting(call: CommandCall, key: str, value: str) -> None:
     """Walk a configuration value that git runs."""
     lowered = key.lower()

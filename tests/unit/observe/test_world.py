@@ -74,6 +74,23 @@ def test_repository_facts_include_branch_upstream_remotes_and_aliases(repo: Path
     assert fact.aliases == {"nuke": "!rm -rf ."}
 
 
+def test_settings_that_change_a_command_are_told_with_those_of_included_files(repo: Path) -> None:
+    """The same `git clean` and `git push` do something else, and of a push all refspecs count."""
+    (repo / "shared.inc").write_text('[remote "origin"]\n\tpush = +HEAD:main\n[diff]\n\talgorithm = histogram\n')
+    run_git(repo, "config", "clean.requireForce", "false")
+    run_git(repo, "config", "remote.origin.push", "HEAD:docs")
+    run_git(repo, "config", "include.path", "../shared.inc")
+
+    settings = observe(repo).git(str(repo)).settings
+
+    assert settings == {"clean.requireforce": "false", "remote.origin.push": "HEAD:docs\n+HEAD:main"}
+
+
+def test_a_repository_without_such_settings_is_recorded_as_before(repo: Path) -> None:
+    """Receipts of earlier versions have no such field, and replay to the byte."""
+    assert "settings" not in observe(repo).git(str(repo)).to_record()
+
+
 def test_repository_settings_run_no_program(repo: Path) -> None:
     """Asking about a path must not execute what `.git/config` names."""
     run_git(repo, "config", "core.fsmonitor", f"touch {repo}/ran")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from verdikt.effects.code.sql_session import find_server
 from verdikt.effects.host import is_local_address, is_local_host
 from verdikt.effects.invocation import Invocation
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
@@ -15,9 +16,10 @@ _CLIENT_FILE = compile_lazily(
     r"|\b(load)\s+(?:data|xml)\s+(?:\w+\s+)?local\s+(infile)\s+['\"]([^'\"]+)"
 )
 """What makes the client itself read or write a file: command, direction, file."""
+_CODE_RUNNERS = find_role("shell") | find_role("code_runner")
 _WRITING_COMMANDS = ("o", "out", "w", "write")
 _CLIENT_PROGRAM = compile_lazily(
-    r"(?im)^\s*\\(?:copy\b.*?\b(?:from|to)\s+program\s+'((?:[^']|'')*)'|(?:o|out|g|gx|w|write)\s+\|(.*))"
+    r"(?im)^\s*\\(?:copy\b.*?\b(?:from|to)\s+program\s+'((?:[^']|'')*)'|(?:o|out|g|gx|w|write)\s+\|(.*)|set\s+\S+\s+`([^`\n]*)`)"
 )
 
 
@@ -32,11 +34,23 @@ def classify_local_files(call: Invocation, text: str, base: str) -> Iterator[Eff
         yield from call.make_effects("fs.overwrite" if is_write else "fs.read", [Word(name, name)])
         found = True
     for match in _CLIENT_PROGRAM.finditer(text):
-        yield from call.classify_shell((match[1] or match[2] or "").replace("''", "'"))
+        program = (match[1] or match[2] or match[3] or "").replace("''", "'")
+        yield from classify_output_program(call, program, is_run=match[3] is None)
         found = True
     server = find_server(call, base)
     if found and server and not is_local_address(server):
         yield call.make_effect("net.connect", (Target(server, "host"),), note="gets what the client reads")
+
+
+def classify_output_program(call: Invocation, program: str, *, is_run: bool) -> Iterator[Effect]:
+    """Yield the effects of a program that a client starts; with `is_run` it gets what the client prints."""
+    effects = list(call.classify_shell(program))
+    yield from effects
+    words = program.split()
+    if is_run and words and words[0].rsplit("/", 1)[-1] in _CODE_RUNNERS and not words[1:]:
+        yield call.make_effect("code.unknown", note="runs the results of queries")
+    elif not is_run and any(effect.what == "net.fetch" for effect in effects):
+        yield call.make_effect("code.remote", note="statements and commands from the network")
 
 
 COPIED_FILE = compile_lazily(r"(?i)copy\b.*?\bfrom\s+'([^']+)'")

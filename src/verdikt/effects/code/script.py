@@ -367,6 +367,8 @@ def _classify_own_syntax(language: str, text: str, call: Invocation) -> Iterator
         joined = script_patterns.TCL_JOIN.sub(lambda match: "/".join(match[1].split()), text)
         for match in script_patterns.TCL_DELETE.finditer(joined):
             yield from call.make_effects("fs.delete.tree", [_to_word(match.group(1).strip("{}").replace('"', ""))])
+        for name, mode in script_patterns.TCL_OPEN.findall(joined):
+            yield from call.make_effects("fs.overwrite" if mode == "w" else "fs.append", [_to_word(name)])
 
 
 def _classify_executed(text: str, call: Invocation) -> Iterator[Effect]:
@@ -407,6 +409,7 @@ def _classify_connections(text: str, call: Invocation) -> Iterator[Effect]:
 def _classify_addresses(text: str, call: Invocation) -> Iterator[Effect]:
     sends = script_patterns.SEND_CALL.search(text) is not None
     addresses = [_read_address(match) for match in script_patterns.NETWORK_CALL.finditer(text)]
+    addresses += [f"https://{name}" for name in script_patterns.REQUEST_HOST.findall(text)]
     if "http" in text:
         addresses += [address for address in script_patterns.PHP_FETCH.findall(text) if address not in addresses]
     for address in addresses:

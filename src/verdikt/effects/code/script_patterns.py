@@ -107,6 +107,9 @@ NETWORK_CALL = compile_lazily(
     rf"|request|get|getstore|PostAsync|PutAsync|GetAsync|GetStringAsync|UploadString|UploadFile)|->(?:post|get|put|post_form)|require\(['\"]https?['\"]\)\.(?:get"
     rf"|request))\b\s*\(?\s*(?:URI(?:\.parse)?\(\s*)?{STRING_GROUPS}"
 )
+REQUEST_HOST = compile_lazily(r"\brequest\(\s*\{[^{}]*\bhost(?:name)?['\"]?\s*:\s*['\"]([\w.-]+\.\w+)['\"]")
+"""The host of a request that is described by an object: `https.request({host: "…"})`."""
+TCL_OPEN = compile_lazily(r"\[open\s+[\"{]?([^\s\]\"}]+)[\"}]?\s+[\"{]?([wa])")
 SEND_CALL = compile_lazily(
     r"(?i)Net::HTTP\.post|->post(?:_form)?\b|\b(?:Post|Put)Async\(|\bUpload(?:String|File|Data)\(|\.(?:post|put|patch)\s*\(|method['\"]?\s*(?::|=>)\s*['\"](?:POST|PUT"
     r"|PATCH)"

@@ -314,6 +314,10 @@ def _classify_nested(tokens: list[_Token], created_tables: set[str], dialect: st
             body = re.sub(r"(?is)^\s*(?:declare\b.*?)?begin\b", "", inner)
             for part in _split_statements(body, dialect) or []:
                 yield from _classify_statement(part, created_tables, dialect)
+                # `FOR … LOOP EXECUTE format('DROP TABLE %I', …)`: a string is run inside the block.
+                words = [inner_token.upper for inner_token in part]
+                if "EXECUTE" in words[1:]:
+                    yield from _classify_nested(part[words.index("EXECUTE") :], created_tables, dialect)
 
 
 def _classify_drop(keywords: list[str], names: list[str], created_tables: set[str]) -> Iterator[StatementEffect]:

@@ -7,6 +7,14 @@ from itertools import islice
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.client_files import COPIED_FILE, classify_copied_file, classify_local_files
+from verdikt.effects.code.client_scripts import (
+    classify_unread_files,
+    list_shell_lines,
+    read_client_files,
+    read_included_texts,
+)
+from verdikt.effects.code.dot_commands import classify_dot_commands, find_opened_file
+from verdikt.effects.code.key_commands import EVERY_KEY, list_store_commands
 from verdikt.effects.code.made_statements import classify_made_statements
 from verdikt.effects.code.sql import REPLACED_TABLE, classify_file_access, classify_sql
 from verdikt.effects.code.sql_session import (
@@ -16,8 +24,8 @@ from verdikt.effects.code.sql_session import (
     is_remote_server,
     names_live_store,
 )
+from verdikt.effects.connection_files import fill_service
 from verdikt.effects.data_store import (
-    fill_service,
     find_data_store,
     find_database_name,
     is_trial_number,
@@ -42,38 +50,6 @@ def _list_texts(call: Invocation, flags: str) -> list[str]:
     if call.command.stdin:
         texts.append(call.command.stdin)
     return texts
-
-
-def _read_files(call: Invocation, flags: str) -> Iterator[str]:
-    """Return the text of a script that lies in the project, where it can be read."""
-    names = call.args.get_values(flags) + [r.target for r in call.command.redirects if r.op == "<"]
-    above = next(call.iter_upstream(), None)
-    if above is not None and above.name == "cat":
-        names += [word for word in above.argv[1:] if not word.text.startswith("-")]
-    for word in names:
-        target = call.resolve_path(word)
-        if target.path and target.zone in (Zone.PROJECT, Zone.TEMP) and not call.command.host:
-            text = call.facts.text(target.path)
-            if text:
-                yield text
-
-
-_DESTROYING_NAME = compile_lazily(
-    r"(?i)(?:^|[/_.\-])(?:drop|delete|truncate|wipe|reset|destroy|purge|down|rollback)(?:[_.\-]|$)"
-)
-_RESTORING_NAME = compile_lazily(r"(?i)(?:^|[/_.\-])(?:dump|backup|restore|prod|production)(?:[_.\-]|$)")
-
-
-def _classify_unread_files(call: Invocation, flags: str) -> Iterator[Effect]:
-    """Yield the effects of a script that cannot be read, by what its name says."""
-    for word in call.args.get_values(flags) + [r.target for r in call.command.redirects if r.op == "<"]:
-        if not word.text or call.facts.text(call.resolve_path(word).path) is not None:
-            continue
-        is_destroying, is_restoring = _DESTROYING_NAME.search(word.text), _RESTORING_NAME.search(word.text)
-        if is_destroying or is_restoring:
-            target = Target(word.display_text, "database")
-            what = "db.drop" if is_destroying else "db.restore"
-            yield call.make_effect(what, (target,), possible=True, note="by the script's name")
 
 
 _ROW_CHANGES = ("db.write", "db.delete")
@@ -103,15 +79,19 @@ def classify_client(
         *(word.text for word in call.args.get_values(initial)),
         *_list_texts(call, flags),
         *operands,
-        *_read_files(call, files),
     ]
+    given, texts = texts, [*read_included_texts(call, texts), *read_client_files(call, files)]
+    for line in list_shell_lines(call, texts[len(given) :]):
+        yield from call.classify_shell(line)
     names = [find_database_name(fill_service(base, call))] if base else []
     names += [name for text in texts for name in list_switches(text)]
     light = bool(names) and all(map(is_throwaway, names)) and not any(map(is_live_name, names))
     effects = [(text, _classify_text(call, text, dialect, targets, light=light)) for text in texts]
     is_live = names_live_store(call)
     is_remote = is_live or is_remote_server(call, base)
-    is_piped = call.has_piped_input() and not call.args.has_flag(f"{flags} {files}") and not any(_read_files(call, ""))
+    is_piped = (
+        call.has_piped_input() and not call.args.has_flag(f"{flags} {files}") and not any(read_client_files(call, ""))
+    )
     made = classify_made_statements(call, texts, targets, light=light, is_piped=is_piped, is_remote=is_remote)
     effects.append(("", made))
     yield from classify_local_files(call, "\n".join(texts), base)
@@ -124,7 +104,7 @@ def classify_client(
         changes_live_rows = is_live and effect.what in _ROW_CHANGES
         yield derive_effect("db.write.live", effect, effect.targets, note="live data") if changes_live_rows else effect
     if not light:
-        yield from _classify_unread_files(call, files)
+        yield from classify_unread_files(call, files)
         unread = [word for word in call.args.get_values(files) if call.facts.text(call.resolve_path(word).path) is None]
         if unread and is_remote:
             yield call.make_effect("db.write.live", targets, possible=True, note="a script that can't be read")
@@ -199,18 +179,17 @@ def classify_file_database(call: Invocation, *, dialect: str) -> Iterator[Effect
     """Classify work on a database that is a file: the zone of the file decides."""
     operands = call.args.operands
     file = operands[0] if operands else Word(":memory:")
+    spoken = [word.text for word in operands[1:]] + _list_texts(call, "-cmd -c -s --cmd")
+    spoken = [*read_included_texts(call, spoken), *read_client_files(call, "-init -f")]
+    if name := find_opened_file("\n".join(spoken)):
+        file = Word(name)
     target = call.resolve_path(file, with_state=True) if file.text not in (":memory:", "") else None
     harmless = target is None or target.zone is Zone.TEMP
     light = target is not None and (target.state == "tracked" or is_throwaway(target.path.rsplit("/", 1)[-1]))
-    spoken = (
-        [word.text for word in operands[1:]]
-        + _list_texts(call, "-cmd -c -s --cmd")
-        + list(_read_files(call, "-init -f"))
-    )
     name = target.path.rsplit("/", 1)[-1] if target is not None and target.zone is Zone.PROJECT else ""
     harmless = harmless or is_test_name(name) or is_read_only_file(call, file.text, spoken)
+    yield from classify_dot_commands(call, "\n".join(spoken))
     for text in spoken:
-        yield from _classify_dot_commands(call, text)
         sql = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("."))
         if harmless:
             yield from classify_file_access(sql, call)
@@ -225,18 +204,6 @@ def classify_file_database(call: Invocation, *, dialect: str) -> Iterator[Effect
         yield from call.make_effects("fs.read", [file])
 
 
-def _classify_dot_commands(call: Invocation, text: str) -> Iterator[Effect]:
-    for line in text.splitlines():
-        word, _, rest = line.strip().partition(" ")
-        if word in (".shell", ".system", ".sh"):
-            yield from call.classify_shell(rest)
-            yield call.make_effect("db.exec", note="runs a program")
-        elif word in (".output", ".once", ".backup", ".save", ".clone", ".excel") and rest:
-            yield from call.make_effects("fs.overwrite", [Word(rest.split()[-1].strip("\"'"))])
-        elif word in (".read", ".restore", ".load") and rest:
-            yield call.make_effect("db.write", note=word)
-
-
 _REDIS_ADMIN = word_set(
     "config shutdown eval evalsha script slaveof replicaof debug module acl failover cluster fcall function migrate "
     "restore swapdb"
@@ -245,20 +212,22 @@ _REDIS_READ = word_set("get list info help cat doctor stats usage load")
 
 
 def classify_redis(call: Invocation) -> Iterator[Effect]:
-    lines = [[word.text for word in call.args.operands]] if call.args.operands else []
-    lines += [line.split() for line in (call.command.stdin or "").splitlines() if line.strip()]
+    """Classify the commands of a store of keys: operands, its input, and the scripts that it is given."""
+    number = call.args.get_value("-n")
+    numbers = [number.text] if number is not None else []
+    lines = list_store_commands(call)
     host = call.args.get_value("-h -u --uri")
     target = (Target(host.display_text if host is not None else "redis", "database"),)
     # `--cluster call HOST:PORT …`
     servers = [word for word in call.args.operands if call.args.has_flag("--cluster") and ":" in word.text]
     if host is not None and call.args.has_flag("-x -X") and not is_local_address(host.text):
         yield call.make_effect("net.send", (Target(host.display_text, "host"),), note="what is handed to it")
-    for line in lines:
-        name, rest = line[0].lower(), [part.lower() for part in line[1:]]
-        if name in ("flushall", "flushdb") or (name == "call" and {"flushall", "flushdb"} & set(rest)):
-            store, number = find_data_store(call, servers), call.args.get_value("-n")
-            numbers = [number.text] if number is not None else store.names
-            is_trial = store.is_here and name == "flushdb" and any(map(is_trial_number, numbers))
+    for name, *rest in lines:
+        if name == "select":
+            numbers = rest[:1]
+        elif name in ("flushall", "flushdb") or (name == "call" and {"flushall", "flushdb"} & set(rest)):
+            store = find_data_store(call, servers)
+            is_trial = store.is_here and name == "flushdb" and any(map(is_trial_number, numbers or store.names))
             yield call.make_effect(
                 "db.schema" if is_trial else "db.drop", target, recoverable=store.is_here or None, note="every key"
             )
@@ -267,7 +236,7 @@ def classify_redis(call: Invocation) -> Iterator[Effect]:
             # `SCRIPT FLUSH` empties a cache of scripts; a script that is run may call FLUSHALL.
             kept = host is None or not name.startswith("eval")
             yield call.make_effect("db.drop" if whole else "db.admin", target, recoverable=kept if whole else None)
-        elif name in ("del", "unlink") and call.command.repeated:
-            yield call.make_effect("db.delete.all", target, recoverable=True, note="many keys")
-        else:
-            yield call.make_effect("db.write")
+        elif name in ("del", "unlink") and (call.command.repeated or rest == [EVERY_KEY]):
+            is_kept = find_data_store(call, servers).is_here or rest != [EVERY_KEY]
+            yield call.make_effect("db.delete.all", target, recoverable=is_kept or None, note="many keys")
+    yield call.make_effect("db.write")

@@ -4,11 +4,18 @@ from collections.abc import Iterator
 
 from verdikt.effects.arguments import Arguments
 from verdikt.effects.execution_context import find_preceding, find_working_directory
+from verdikt.effects.git_configuration import (
+    find_git_setting,
+    find_git_settings,
+    find_push_default,
+    find_push_remote,
+    resolve_alias,
+)
+from verdikt.effects.git_refspecs import find_remote_branch, lists_deletions, reaches_other_branch
 from verdikt.effects.handlers.git_remotes import adjust_remote, find_session_remote, is_scratch_remote
 from verdikt.effects.handlers.git_settings import (
     classify_setting,
     classify_variables,
-    find_remote_branch,
     skip_hooks,
 )
 from verdikt.effects.host import parse_host
@@ -17,6 +24,7 @@ from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import find_program
 from verdikt.effects.secret_sends import is_listed_host
 from verdikt.model.effect import Effect, Target, Zone
+from verdikt.model.world import GitFact
 from verdikt.shell.command import Command, Word
 
 _IN_PLACE_EFFECTS = ("git.discard", "git.clean")
@@ -51,8 +59,9 @@ def adjust_circumstances(call: Invocation, effect: Effect) -> Effect:
 
 def _find_zone(call: Invocation) -> Zone:
     """Return where the command runs, as far as that is told."""
-    place = call.command.cwd
-    return call.resolve_path(place if place is not None and not place.is_known else Word(".")).zone
+    tree = dict((*call.list_exports(), *call.list_assignments())).get("GIT_WORK_TREE")
+    place = tree or call.command.cwd
+    return call.resolve_path(place if place is not None and (tree or not place.is_known) else Word(".")).zone
 
 
 def classify_alias(call: Invocation) -> Iterator[Effect]:
@@ -64,16 +73,14 @@ def classify_alias(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("git.write", possible=True)
         return
     name = operands[0].text
-    aliases = call.facts.git(find_working_directory(call)).aliases or {}
-    meaning = aliases.get(name, "")
     program = find_program("git")
-    if meaning.startswith("!"):
-        yield from call.classify_shell(meaning[1:])
-    elif meaning and program is not None and meaning.split()[0] in (program.commands or {}):
+    words, shell_text = resolve_alias(call, name, (program.commands if program is not None else None) or {})
+    if shell_text:
+        yield from call.classify_shell(shell_text)
+    elif words and program is not None:
         argv = call.command.argv
         start = next(index for index, word in enumerate(argv) if word is operands[0])
-        words = (argv[0], *map(Word, meaning.split()), *argv[start + 1 :])
-        yield from evaluate_program(program, call.make_inner_call(words))
+        yield from evaluate_program(program, call.make_inner_call((argv[0], *words, *argv[start + 1 :])))
     else:
         yield call.make_effect("unknown.program", note=f"git {name}")
 
@@ -98,22 +105,25 @@ def classify_push(call: Invocation) -> Iterator[Effect]:
     if args.has_flag("-n --dry-run"):
         yield call.make_effect("git.read")
         return
-    # Looked up for the record: an approval of this push holds for the repository as it is.
-    repository = call.facts.git(call.resolver.to_absolute(".", call.command.cwd))
+    # Looked up for the record, too: an approval of this push holds for the repository as it is.
+    repository = call.facts.git(find_working_directory(call))
     if args.has_flag("--no-verify"):
         yield skip_hooks(call, "skips the pre-push hook")
     remote, specs = args.operands[:1], args.operands[1:]
+    name = remote[0].text if remote else find_push_remote(call, repository)
+    specs = specs or [Word(spec) for spec in find_git_settings(call, f"remote.{name}.push")]
     prunes = args.has_flag("--prune")
     prunes_all = prunes and (args.has_flag("--all --branches") or any("*" in spec.text for spec in specs))
-    if args.has_flag("--mirror") or prunes_all:
-        is_scratch = bool(remote) and is_scratch_remote(call, remote[0].text)
+    mirrors = args.has_flag("--mirror") or find_git_setting(call, f"remote.{name}.mirror") == "true"
+    if mirrors or prunes_all:
+        is_scratch = is_scratch_remote(call, name)
         yield call.make_effect("git.push" if is_scratch else "git.push.mirror", _to_hosts(remote))
         return
     if prunes:
         yield call.make_effect(
             "git.push.delete", _to_hosts(remote), possible=True, note="deletes branches that are not here"
         )
-    yield from _classify_refspecs(call, args, specs, repository.branch)
+    yield from _classify_refspecs(call, args, specs, repository, name)
     if remote and _is_just_added(call, remote[0].text) and not is_scratch_remote(call, remote[0].text):
         yield call.make_effect("net.send.file", _to_hosts(remote), note="pushes to an address that was added only now")
     if remote and ("://" in remote[0].text or "@" in remote[0].text or remote[0].text.startswith("ext::")):
@@ -133,38 +143,39 @@ def _is_just_added(call: Invocation, remote: str) -> bool:
     )
 
 
-def _classify_refspecs(call: Invocation, args: Arguments, specs: list[Word], branch: str) -> Iterator[Effect]:
+def _classify_refspecs(
+    call: Invocation, args: Arguments, specs: list[Word], repository: GitFact, remote: str
+) -> Iterator[Effect]:
     """Yield what a push does to each branch that it names, or to the current one."""
     leased = args.has_flag("--force-with-lease --force-if-includes")
     forced = args.has_flag("-f --force")  # which also takes away the lease
     plain = "git.push.lease" if leased else "git.push"
+    branch = repository.branch
     for spec in specs:
         branches = find_remote_branch(spec.text)
         text, target = spec.text, (Target("everything" if branches == "*" else branches, "ref"),)
         if args.has_flag("-d --delete") or (text.startswith((":", "+:")) and len(text) > 1):
             yield call.make_effect("git.push.delete", target, possible=not spec.is_known)
+        elif (spec.glob or not spec.is_known) and lists_deletions(call):
+            yield call.make_effect("git.push.delete", (Target("everything", "ref"),), note="branches that are listed")
         elif forced or text.startswith("+"):
-            is_scratch = is_scratch_remote(call, args.operands[0].text)
+            is_scratch = is_scratch_remote(call, remote)
             yield call.make_effect("git.push" if is_scratch else "git.push.force", target, possible=not spec.is_known)
-        elif _reaches_other_branch(text, branches, branch) and not is_scratch_remote(call, args.operands[0].text):
+        elif reaches_other_branch(text, branches, branch) and not is_scratch_remote(call, remote):
             yield call.make_effect("git.push.shared", target)
         else:
             yield call.make_effect(plain, target)
     if specs:
         return
     name = "the current branch"
+    destination, matches_all = find_push_default(call, repository)
+    if destination not in ("", branch) and not is_scratch_remote(call, remote):
+        plain, name = "git.push.shared", destination
     if forced:
-        everything = args.has_flag("--all --tags --branches")
+        everything = matches_all or args.has_flag("--all --tags --branches")
+        branch = destination or branch
         name = "everything" if everything else branch or name
     yield call.make_effect("git.push.force" if forced else plain, (Target(name, "ref"),))
-
-
-def _reaches_other_branch(refspec: str, remote_branch: str, branch: str) -> bool:
-    """Return whether a branch is published under the name of another: `HEAD:main` on a branch for a feature."""
-    source, _, destination = refspec.partition(":")
-    source = branch if source in ("HEAD", "@") else source.removeprefix("refs/heads/")
-    is_branch = not destination.startswith("refs/") or destination.startswith("refs/heads/")
-    return bool(source and destination) and is_branch and source != remote_branch
 
 
 def _to_hosts(remote: list[Word]) -> tuple[Target, ...]:

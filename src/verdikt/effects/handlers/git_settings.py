@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from verdikt.effects.arguments import word_set
 from verdikt.effects.armed_text import judge_text
 from verdikt.effects.execution_context import find_working_directory
+from verdikt.effects.git_configuration import read_settings_file
+from verdikt.effects.git_refspecs import find_remote_branch
 from verdikt.effects.handlers.git_remotes import is_scratch_remote
 from verdikt.effects.host import parse_host
 from verdikt.effects.invocation import Invocation
@@ -118,6 +120,9 @@ def _configure(call: Invocation, key: str, value: Word, *, passing: bool) -> Ite
         elif not passing:
             yield call.make_effect("git.config", (Target(key, "other"),))
         return
+    if key.startswith("include") and (included := read_settings_file(call, text)) is not None:
+        yield from _include(call, value, included, passing=passing)
+        return
     if _LEADS_TO_HOOKS.match(key) and has_commit_check(find_working_directory(call), call.facts):
         yield call.make_effect("git.hook.skip.path", (Target(key, "other"),), note="changes which hooks git runs")
         return
@@ -125,6 +130,18 @@ def _configure(call: Invocation, key: str, value: Word, *, passing: bool) -> Ite
         yield _set_hooks_directory(call, value, passing=passing)
         return
     yield from _configure_program(call, key, value, passing=passing)
+
+
+def _include(call: Invocation, source: Word, settings: list[tuple[str, str]], *, passing: bool) -> Iterator[Effect]:
+    """Classify settings that stand in a file; the file is remembered, so that a later change of it counts."""
+    for name, value in settings:
+        if name == _HOOKS_PATH:
+            yield call.make_effect("git.config.exec", (Target(value, "other"),), note="changes which hooks git runs")
+        yield from _configure(call, name, Word(value), passing=passing)
+    if not passing:
+        target = call.resolve_path(Word(f".git/{source.text}" if source.text[:1] not in "/~" else source.text))
+        is_own = target.zone is Zone.PROJECT and not _is_for_everyone(call)
+        yield call.make_effect("git.config" if is_own else "git.config.exec", (target,), note="takes in a file")
 
 
 def _is_inert(key: str, text: str) -> bool:
@@ -178,14 +195,6 @@ def _configure_remote(call: Invocation, key: str, value: Word) -> Iterator[Effec
         yield call.make_effect(what, (branch,), note="by every later push that names no branch")
     else:
         yield call.make_effect("git.config", (Target(key, "other"),))
-
-
-def find_remote_branch(spec: str) -> str:
-    """Return the branch at the remote that a refspec names."""
-    name = spec.lstrip("+").rpartition(":")[2] or spec.lstrip("+:")
-    if name.endswith("*"):
-        return "everything"
-    return name.removeprefix("refs/heads/").removeprefix("refs/tags/")
 
 
 def _configure_program(call: Invocation, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:

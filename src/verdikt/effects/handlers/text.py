@@ -8,9 +8,13 @@ from verdikt.effects.invocation import Invocation
 from verdikt.effects.plain_settings import PLAIN_SETTINGS, changes_plain_settings, is_plain_setting
 from verdikt.effects.target import lies_in_home
 from verdikt.effects.word_kinds import SECRET_NAME
+from verdikt.knowledge import find_role
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
+
+_SETTINGS_LOADERS = find_role("loads_lua")
+"""Editors and interpreters that take settings from the directory in which they start."""
 
 
 def classify_grep(call: Invocation) -> Iterator[Effect]:
@@ -144,6 +148,8 @@ def classify_editor(call: Invocation) -> Iterator[Effect]:
             yield from call.classify_shell(inner)
     if loaded := call.args.get_values("-l --load --script -S -u"):
         yield from call.make_effects("code.run", loaded)
+    if call.name in _SETTINGS_LOADERS:
+        yield call.make_effect("proc.exec", note="may load settings of the directory")
     opened = [w for w in call.args.operands if not w.text.startswith("+")]
     yield from call.make_effects("fs.read" if call.args.has_flag("-R --readonly") else "fs.write", opened)
 

@@ -49,7 +49,11 @@ def classify_copy(
         if call.has_piped_input() and any(word.text == "-" for word in sources):
             yield call.make_effect("net.send.file", _list_targets([sink]), note="what is piped to it")
     else:
-        yield call.make_effect("net.fetch", _list_targets(distant))
+        if distant:
+            yield call.make_effect("net.fetch", _list_targets(distant))
+        yield from call.make_effects(
+            "fs.move" if moves else "fs.read", [word for word in sources if word not in distant]
+        )
         note = "deletes what the bucket does not have" if removes else ""
         yield from call.make_effects("fs.delete.tree" if removes else "fs.write", [sink], note=note)
 

@@ -1,0 +1,75 @@
+"""Commands of the shells of file databases, on lines that begin with a dot: `.shell`, `.import`, `.once |program`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from verdikt.effects.arguments import word_set
+from verdikt.effects.code.client_files import classify_output_program
+from verdikt.effects.dataflow import OUTGOING_PREFIXES
+from verdikt.model.effect import Effect, EffectClass, Target
+from verdikt.shell.command import Word
+
+if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
+
+_RUNNING = word_set(".shell .system .sh")
+_WRITING = word_set(".output .once .backup .save .clone .log .trace .excel .o")
+_READING = word_set(".import .read .restore .load .open")
+
+
+def classify_dot_commands(call: Invocation, text: str) -> Iterator[Effect]:
+    """Yield the effects of the dot commands of a session: the programs that they run, the files they read and write."""
+    effects = [effect for line in text.splitlines() if line.lstrip()[:1] == "." for effect in _classify(call, line)]
+    yield from effects
+    # What is taken in by one command may be in what another one hands to a program.
+    secrets = [target for effect in effects if effect.what == "cred.read" for target in effect.targets]
+    sends = [effect for effect in effects if effect.what.startswith(OUTGOING_PREFIXES)]
+    if secrets and sends:
+        yield call.make_effect("cred.send", (*secrets, *sends[0].targets))
+
+
+def _classify(call: Invocation, line: str) -> Iterator[Effect]:
+    command, _, rest = line.strip().partition(" ")
+    if command in _RUNNING:
+        effects = list(call.classify_shell(rest))
+        yield from effects
+        if not effects or any(effect.cls is not EffectClass.READ for effect in effects):
+            yield call.make_effect("db.exec", note="runs a program")
+        return
+    if command not in _WRITING and command not in _READING:
+        return
+    operands = [word for word in _split_words(rest) if word[:1] != "-"]
+    if not operands:
+        return
+    if (piped := next((word for word in operands if word[:1] == "|"), "")) or rest.lstrip()[:1] == "|":
+        # Without quotes the program's words are the rest of the line.
+        program = rest.lstrip().removeprefix("|") if rest.lstrip()[:1] == "|" else piped[1:]
+        yield from classify_output_program(call, program, is_run=command in _WRITING)
+        return
+    name = operands[0] if command == ".import" else operands[-1]
+    if command in _WRITING:
+        yield from call.make_effects("fs.overwrite", [Word(name, name)])
+        return
+    yield from call.make_effects("fs.read", [Word(name, name)])
+    if command == ".load":
+        yield call.make_effect("code.run", (call.resolve_path(Word(name, name)),))
+    elif command == ".restore":
+        yield call.make_effect("db.restore", (Target(name, "database"),), recoverable=True)
+    elif command == ".read":
+        yield call.make_effect("db.write", note=command)
+
+
+def _split_words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
+
+
+def find_opened_file(text: str) -> str:
+    """Return the database that a session goes on with: `.open data/app.db`; empty where it stays with its own."""
+    lines = [line.split() for line in text.splitlines() if line.startswith(".open ")]
+    return lines[-1][-1].strip("\"'") if lines and lines[-1][-1][:1] != "-" else ""

@@ -1,0 +1,55 @@
+"""Files that say where a database client connects to: services of PostgreSQL, option files of MySQL, and their like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdikt.model.lazy_regex import compile_lazily
+
+if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
+
+SERVICE_VARIABLES = ("PGSERVICE",)
+"""Variables with the name of a service, whose settings stand in a file."""
+_SERVICE = compile_lazily(r"\bservice=([\w-]+)")
+_SERVICE_FILE = "~/.pg_service.conf"
+_OPTION_FILES = "--defaults-file --defaults-extra-file --cqlshrc"
+_OPTION_SECTIONS = ("client", "connection")
+"""Sections that every client reads, besides the one of its own name."""
+_SETTING = compile_lazily(r"(?m)^[ \t]*([\w-]+)[ \t]*=[ \t]*[\"']?([^\s\"'#;]+)")
+_HOST_KEY = compile_lazily(r"host(?:name|addr)?$|socket$")
+_NAME_KEY = compile_lazily(r"database$|dbname$|keyspace$")
+
+
+def read_connection_files(call: Invocation) -> list[str]:
+    """Return the settings, as `host=… dbname=…`, of the service that a variable names and of files of options."""
+    variables = dict((*call.list_exports(), *call.list_assignments()))
+    texts = [
+        filled
+        for name in SERVICE_VARIABLES
+        if (service := variables.get(name)) is not None
+        and (filled := fill_service(text := f"service={service.text}", call)) != text
+    ]
+    for word in call.args.get_values(_OPTION_FILES):
+        text = call.facts.text(call.resolve_path(word).path) or ""
+        texts += [_read_section(text, section) for section in (*_OPTION_SECTIONS, call.name) if f"[{section}]" in text]
+    return texts
+
+
+def fill_service(text: str, call: Invocation) -> str:
+    """Return the settings of a connection with those of the service that they name, where its file can be read."""
+    service = _SERVICE.search(text)
+    if service is None:
+        return text
+    named = dict((*call.list_exports(), *call.list_assignments())).get("PGSERVICEFILE")
+    path = call.resolver.to_absolute(named.text if named is not None else _SERVICE_FILE, call.command.cwd)
+    settings = _read_section(call.facts.text(path) or "" if path else "", service[1])
+    return text.replace(service[0], settings) if settings else text
+
+
+def _read_section(text: str, section: str) -> str:
+    """Return where one section of a file of settings leads, as pairs."""
+    _, found, rest = f"\n{text}".partition(f"\n[{section}]")
+    pairs = _SETTING.findall(rest.partition("\n[")[0]) if found else ()
+    hosts = [f"host={value}" for key, value in pairs if _HOST_KEY.match(key.lower())]
+    return " ".join([*hosts, *(f"dbname={value}" for key, value in pairs if _NAME_KEY.match(key.lower()))])
