@@ -59,9 +59,16 @@ def read_variables(call: Invocation, path: str) -> Iterator[tuple[str, str]]:
 
 def fill_environment(text: str, call: Invocation) -> str:
     """Return program text with the variables of the environment replaced that the command is known to get."""
-    if _LOOKUP.search(text) is None:
-        return text
-    values = _list_variables(call)
+    return fill_lookups(text, _list_variables(call)) if looks_up_variables(text) else text
+
+
+def looks_up_variables(text: str) -> bool:
+    """Return whether a program looks a variable of its environment up."""
+    return _LOOKUP.search(text) is not None
+
+
+def fill_lookups(text: str, values: Mapping[str, str]) -> str:
+    """Return program text with the variables replaced that have a value."""
 
     def fill(match: re.Match[str]) -> str:
         value = values.get(match[1] or match[2] or match[3], "")

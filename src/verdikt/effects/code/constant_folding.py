@@ -36,6 +36,16 @@ def fold_constants(language: str, text: str, values: Mapping[str, str]) -> str:
     return ";\n".join(dict.fromkeys(copies)) + text[_MAX_SCRIPT:]
 
 
+def read_constants(
+    language: str, text: str, values: Mapping[str, str]
+) -> tuple[Mapping[str, str], Mapping[str, list[str]]]:
+    """Return the strings and the lists that the names of a script stand for at its end."""
+    text = _qualify_modules(text) if language == "node" else text
+    script = _ConstantFolder(language, text[:_MAX_SCRIPT], 0, values)
+    script.fold_script()
+    return script.bound_values
+
+
 def _fold_turn(language: str, text: str, turn: int, values: Mapping[str, str]) -> tuple[str, int]:
     """Return the script as it is in one turn of its loops, and how many turns there are."""
     script = _ConstantFolder(language, text, turn, values)
@@ -78,6 +88,11 @@ class _ConstantFolder(ScriptExpressions):
             for alias in script_syntax.RENAMED_IMPORT.finditer(match[0])
         }
         self._classes = frozenset(script_syntax.CLASS.findall(self._text))
+
+    @property
+    def bound_values(self) -> tuple[Mapping[str, str], Mapping[str, list[str]]]:
+        """The strings and the lists that names stand for."""
+        return self._values, self._lists
 
     def fold_script(self) -> str:
         """Return the script with its constants folded."""

@@ -35,7 +35,7 @@ _OPEN_MODES = ("<", ">", ">>", "+<", "+>", "-|", "|-")
 """The modes of Perl's `open`, where they stand alone."""
 
 
-def _name_own_place(path: str) -> dict[str, str]:
+def name_own_place(path: str) -> dict[str, str]:
     """Return what the names stand for by which a program finds its own file."""
     directory = path.rpartition("/")[0]
     if not directory:
@@ -66,7 +66,7 @@ def classify_script(language: str, text: str, call: Invocation, path: str = "") 
     yield from _classify_eval_source(text, call)
     if language != "awk":  # the shell analysis has folded the constants of awk
         text = _fill_script_directory(text, path, call.facts.project_root)
-        text = fold_constants(language, rewrite_calls(language, text), _name_own_place(path))
+        text = fold_constants(language, rewrite_calls(language, text), name_own_place(path))
     if language == "rust":
         text = script_patterns.RUST_ARGUMENTS.sub(", ", script_patterns.RUST_REFERENCE.sub("", text))
     yield from _classify_eval_text(language, text, call)
