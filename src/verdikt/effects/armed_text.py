@@ -280,7 +280,9 @@ def is_arming(effect: Effect, project_root: str, section: CodeSection | None = N
     what = effect.what
     if not effect.certain:
         # What a pattern selects of a home: at least one file is there, or the command would not have been written.
-        return what.startswith(_LOSS_PREFIXES) and not effect.recoverable and any(map(_is_selection, effect.targets))
+        if not what.startswith(_LOSS_PREFIXES) or effect.recoverable:
+            return False
+        return any(_is_selection(target, project_root) for target in effect.targets)
     if section is not None and section.language == IMAGE:
         # It runs apart from the machine, with what was copied into the image: only what leaves can do harm.
         return what.startswith(_LEAVING_PREFIXES)
@@ -307,9 +309,13 @@ def is_arming(effect: Effect, project_root: str, section: CodeSection | None = N
     return False
 
 
-def _is_selection(target: Target) -> bool:
-    """Return whether a pattern selects the target in a home or on the machine: `find ~ -name '*.key'`."""
-    return "*" in target.path and target.zone in (Zone.HOME, Zone.SYSTEM, Zone.SECRET)
+def _is_selection(target: Target, project_root: str) -> bool:
+    """Return whether a pattern selects the target in a home, on the machine, or among all that the project has.
+
+    `find ~ -name '*.key'`, and `ls | grep -v '^src$' | xargs rm -rf` for all that is not named.
+    """
+    is_outer = "*" in target.path and target.zone in (Zone.HOME, Zone.SYSTEM, Zone.SECRET)
+    return is_outer or (bool(project_root) and target.path == f"{project_root}/*")
 
 
 def _is_whole_directory(target: Target) -> bool:
@@ -327,7 +333,9 @@ def _is_precious(target: Target, project_root: str) -> bool:
     if not project_root:
         return False
     is_history = target.path.startswith(tuple(f"{project_root}/.git/{part}" for part in _REPOSITORY_PARTS))
-    return is_history or target.path in (project_root, f"{project_root}/.git", f"{project_root}/*")
+    # All but what is named: `rm -rf !(src|docs)`.
+    is_rest = target.path.startswith(f"{project_root}/!(")
+    return is_history or is_rest or target.path in (project_root, f"{project_root}/.git", f"{project_root}/*")
 
 
 def _find_line(section: CodeSection, effect: Effect) -> int:

@@ -32,6 +32,7 @@ _LANGUAGE_BY_SUFFIX = {
     ".pyw": "python",
     ".pth": "python",
     ".ipynb": "notebook",
+    **dict.fromkeys((".qmd", ".rmd", ".jmd", ".pmd"), "literate"),
     ".mts": "node",
     ".cts": "node",
     ".jsx": "node",
@@ -154,6 +155,8 @@ _RUNS_STRING = compile_lazily(
 )
 _RUBY_COMMENT = compile_lazily(r"(?ms)^=(?:begin|pod|head\d?|item|over)\b.*?(?:^=(?:end|cut)\b|\Z)")
 _GO_GENERATE = compile_lazily(r"(?m)^//go:generate\s+(.+)$")
+_CHUNK = compile_lazily(r"(?m)^```\{[ \t]*([A-Za-z]\w*)[^}\n]*\}[^\n]*\n([\s\S]*?)^```")
+"""A part of a document in Markdown that a program runs."""
 _LIFECYCLE = frozenset(
     "preinstall install postinstall prepare prepublish prepublishOnly prepack postpack dependencies pretest posttest "
     "prebuild postbuild prestart poststart prelint postlint predev preversion version postversion".split()
@@ -164,8 +167,8 @@ _LIFECYCLE = frozenset(
 def detect_file_language(path: str, text: str = "") -> str:
     """Return the language of a file by its name or, without a known ending, by its first line; empty if none is read.
 
-    Besides the languages of `classify_code`: `sh`, `notebook`, `make`, `cmake`, `package`, `php_package`, `xml`,
-    `image` and `settings`.
+    Besides the languages of `classify_code`: `sh`, `notebook`, `literate`, `make`, `cmake`, `package`, `php_package`,
+    `xml`, `image` and `settings`.
     """
     name = path[path.rfind("/") + 1 :]
     if name in _LANGUAGE_BY_NAME:
@@ -298,6 +301,16 @@ def _read_notebook(text: str) -> list[CodeSection]:
     return sections
 
 
+def _read_chunks(text: str) -> list[CodeSection]:
+    """Return the chunks of a document that are run while it is made."""
+    sections = []
+    for match in _CHUNK.finditer(text):
+        language = SHELL if match[1] in _SHELL_NAMES else find_language(match[1].lower())
+        if language:
+            sections.append(CodeSection(language, match[2], count_line(text, match.start(2))))
+    return sections
+
+
 def _read_package(path: str, text: str, *, every: bool = False) -> list[CodeSection]:
     """Return the scripts of a package.json that run unnamed; those of a workspace's package run by `pnpm -r`, too."""
     try:
@@ -318,6 +331,7 @@ def _read_package(path: str, text: str, *, every: bool = False) -> list[CodeSect
 
 _READERS: dict[str, Callable[[str], list[CodeSection]]] = {
     "notebook": _read_notebook,
+    "literate": _read_chunks,
     "make": read_recipes,
     "just": read_assignments,
     "cmake": read_cmake,

@@ -31,6 +31,7 @@ from verdikt.effects.code_loaders import (
     find_git_loaders,
     find_loaders,
     find_naming_loaders,
+    find_settings_loaders,
     make_armed_effect,
 )
 from verdikt.effects.code_sections import detect_file_language, is_composition
@@ -108,6 +109,8 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
     if not armed and not unjudged:
         return effects
     loaders += find_naming_loaders(effects, action.command, (*armed, *unjudged))
+    settings = [path for path in facts.recall(WRITTEN_KEY) or () if detect_file_language(path) in ("", "settings")]
+    loaders += find_settings_loaders(effects, settings)
     if not loaders:
         return effects
     added = [
@@ -119,7 +122,7 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
 
 def _may_name_files(effects: Effects) -> bool:
     for effect in effects.items:  # noqa: SIM110 -- nearly every action comes through here
-        if effect.what.startswith(NAMING_PREFIXES):
+        if effect.what == "code.build" or effect.what.startswith(NAMING_PREFIXES):
             return True
     return False
 
@@ -282,8 +285,10 @@ class _Trail:
 
     def _note_written(self, path: str, text: str) -> None:
         """Remember a file that may have values for others, and those that may take them: they are judged once more."""
-        is_known = detect_file_language(path, text) != "" or find_ending(path) in DATA_ENDINGS
-        if not is_known or not (may_hold_values(path, text) or may_take_values(path, text)):
+        has_language = detect_file_language(path, text) != "" or find_ending(path) in DATA_ENDINGS
+        if not (has_language or may_be_loaded(path)) or not (
+            may_hold_values(path, text) or may_take_values(path, text)
+        ):
             return
         for user in find_value_users(path, self._written, self._facts):
             if user not in self._armed:

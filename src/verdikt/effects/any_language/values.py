@@ -18,6 +18,7 @@ from verdikt.effects.any_language.word_families import (
     HOME_OWNERS,
     HOME_PROPERTY,
     HOME_VARIABLES,
+    PACKAGE_VARIABLE,
     UNKNOWN_OWNERS,
     Family,
     find_families,
@@ -41,6 +42,8 @@ _FORMAT_FIELD = compile_lazily(r"(?:%[sv]|\{\d?\}|~[as])/(?=[\w.])(?!.*%)")
 """The beginning of a path in a format of `printf` and its kind."""
 _INNER_NAME = compile_lazily(r"[$#\\%]?[{(]\s*[$@]?(\w+)|\$(\w+)")
 _PATH_PART = compile_lazily(r"[\w.@+*?\[\]~-][\w.@+*?\[\]{}$()/#\\ -]{0,199}|/[\w.@+*-]+(?:/[\w.@+* -]+)*/?")
+_SOURCE_DIRECTORY = compile_lazily(r"/(?:src|tests|benches|examples)/|/[^/]*$")
+"""Where the sources of a package begin, or else the last part of a path."""
 _PATH_LIST = compile_lazily(r"[^\s;]*/[^\s;]*(?:;[^\s;]*/[^\s;]*)+")
 """Paths in one text, as in builds of MSBuild and CMake."""
 _NAMING_SIGNS = ("=", ":=", "<-", "+=", "?=", ":", "=>")
@@ -296,6 +299,9 @@ class Evaluator:
             return
         if text == "user.dir" or (text.isupper() and Family.ROOT in find_families(text)):
             builder.begin(self._root)
+            return
+        if text == PACKAGE_VARIABLE:
+            builder.begin(_SOURCE_DIRECTORY.split(self._path, maxsplit=1)[0] if self._path else self._root)
             return
         if text.isupper() and Family.DIRECTORY in find_families(text):
             builder.begin(dirname(self._path))

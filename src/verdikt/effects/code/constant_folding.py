@@ -26,7 +26,7 @@ def fold_constants(language: str, text: str, values: Mapping[str, str]) -> str:
     """
     if language == "node":
         text = _qualify_modules(text)
-    head = inline_table_values(text[:_MAX_SCRIPT])
+    head = script_syntax.LEAVING_OUT.sub("", inline_table_values(text[:_MAX_SCRIPT]))
     folded, turns = _fold_turn(language, head, 0, values)
     copies = [folded]
     for turn in range(1, min(turns, _MAX_TURNS)):

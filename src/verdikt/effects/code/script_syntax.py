@@ -60,7 +60,7 @@ PATH_JOIN = compile_lazily(
     r"""(?:(?:require\(\s*['"](?:node:)?path['"]\s*\)|\bpath(?:\.posix)?|\bfilepath|\bPath|\bFile"""
     r"""|\bPathname)\s*\.\s*(?:join|resolve|normalize|Join|Abs|expand|absolute_path|expand_path|realpath|new)"""
     r"""|\bFile::Spec(?:::Functions)?\s*->\s*cat(?:file|dir)|\bcat(?:file|dir)|\bjoinpath|\bexpanduser|\babspath"""
-    r"""|\bfile\.path|\bPath\.Combine|\bpath\.expand|\bnormalizePath|\brealpath|\bfs\.realpathSync"""
+    r"""|\bRails\.root\.join|\bfile\.path|\bPath\.Combine|\bpath\.expand|\bnormalizePath|\brealpath|\bfs\.realpathSync"""
     r"""|\bPaths\.get|\bPath\.of|\bPath::new|\bPathBuf::from|\bPathname(?:\.new)?|\bString|\bURL\(fileURLWithPath:"""
     r"""|\bfile\s+join)\s*\(\s*"""
 )
@@ -71,7 +71,7 @@ PATH_PARENT = compile_lazily(
 )
 GLOB_CALL = compile_lazily(
     r"""(?:\*\s*)?(?:\bDir\s*\.\s*glob|\bglob\s*\.\s*(?:sync|globSync)|\bglobSync|\bfs\.globSync|\bglob|\bbsd_glob"""
-    r"""|\bDir|\bPath\.wildcard|\bSys\.glob)\s*[\[(]\s*"""
+    r"""|\bDir|\bFileList|\bPath\.wildcard|\bSys\.glob)\s*[\[(]\s*"""
 )
 DIRECTORY_LISTING = compile_lazily(
     r"""(?:\bnew\s+)?(?:\bRecursiveIteratorIterator\(\s*new\s+)?\b(?:RecursiveDirectoryIterator|DirectoryIterator"""
@@ -151,11 +151,24 @@ BARE_NAME_LISTINGS = tuple(
 )
 SELECTION = compile_lazily(r"\b(?:if|unless|next|continue|filter|select|grep|reject|match|test|case|when)\b|\?[^.]")
 """What makes a loop choose."""
+_KEPT_NAMES = r"(?:[$@]?\w[\w.:]*|\[[^\[\]]*\]|%w[\[({][^\])}]*[\])}]|new\s+Set\([^()]*\))"
+_AMONG = rf"(?:in_array\([^()]*\)|{_KEPT_NAMES}\.(?:includes|has|include\?|member\?|contains|indexOf)\([^()]*\))"
+_PREFIXED = r"[$@]?\w[\w.]*\.(?:startsWith|start_with\?|starts_with\??)\([^()]*\)"
 EXCLUSION = compile_lazily(
     r"""\b(?:unless|next\s+if)\s*\(?\s*\$?\w+\s*(?:===?|eq)\s*["'][^"']*["']|\bif\s*\(?\s*\$?\w+\s*(?:!==?|ne)\s*["'][^"']*["']"""
     r"""|\bif\s*\(?\s*\$?\w+\s*(?:===?|eq)\s*["'][^"']*["']\s*\)?\s*(?:\{\s*)?(?:continue|next|return)\b"""
+    rf"|\b(?:unless|next\s+if)\s*\(?\s*(?:{_AMONG}|{_PREFIXED})|\bif\s*\(?\s*!\s*(?:{_AMONG}|{_PREFIXED})"
+    rf"|\bif\s*\(?\s*(?:{_AMONG}|{_PREFIXED})\s*\)?\s*(?:\{{\s*)?(?:continue|next|return)\b"
+    rf"|\.\s*filter\(\s*\(?\w+\)?\s*=>\s*!\s*(?:{_AMONG}|{_PREFIXED})"
+    r"|\.\s*reject\s*(?:\{|do)\s*\|\s*\w+\s*\|[^\n{}]*(?:\}|\bend\b)"
 )
-"""A choice that leaves out one name."""
+"""A choice that leaves out what it names."""
+LEAVING_OUT = compile_lazily(
+    rf"(?<=[)\]])\s*\.\s*(?:filter\(\s*\(?\w+\)?\s*=>\s*!\s*(?:{_AMONG}|{_PREFIXED})\s*\)"
+    r"|reject\s*(?:\{(?:[^{}]|\{[^{}]*\})*\}|do\b[^\n]*\bend\b)|exclude\((?:[^()]|\([^()]*\))*\))"
+    r"|(?<=[)\]])\s+-\s+(?:%w[\[({][^\])}]*[\])}]|[A-Za-z_]\w*)(?=\s*[).])"
+)
+"""A call that leaves what it names out of a listing: what remains is nearly all of it."""
 LIST_CALL = compile_lazily(r"(?:array|arrayOf|listOf|List\.of|Arrays\.asList|c)\(")
 STATEMENT = compile_lazily(r"[^;\n]{1,300}")
 CHOICE = compile_lazily(r"(?:\?\?|\|\||\?:|\?|(?<!:):(?!:)|\bor\b)\s*(?=[\"'`])")

@@ -33,12 +33,12 @@ def read_program_values(language: str, path: str, text: str, resolver: TargetRes
     if language == "python":
         return _read_python(path, text)
     values: dict[str, Value] = {}
-    masked = mask_comments(path, text)
-    reader = TextReader(path, _list_assignments(masked), resolver)
+    assignments = _list_assignments(mask_comments(path, text))
+    reader = TextReader(path, assignments, resolver)
     for name, place in reader.evaluator.names.items():
         if (value := _to_value(place)) is not None:
             values[name] = value
-    return values | _fold_script(language, path, masked)
+    return values | _fold_script(language, path, assignments)
 
 
 def _list_assignments(text: str) -> str:
@@ -48,12 +48,9 @@ def _list_assignments(text: str) -> str:
 
 
 def _to_value(place: PlaceValue) -> Value | None:
-    """Return the one path that a name stands for; None where it stands for several, or for none."""
-    if len(place.places) == 1 and UNKNOWN_PART not in place.places[0]:
-        return place.places[0]
-    if not place.places and place.parts and not any(UNKNOWN_PART in part for part in place.parts):
-        return "/".join(part.strip("/") for part in place.parts)
-    return None
+    """Return the one path that a name stands for; None where it stands for several, or for what is not known."""
+    is_known = len(place.places) == 1 and UNKNOWN_PART not in place.places[0]
+    return place.places[0] if is_known else None
 
 
 def _fold_script(language: str, path: str, text: str) -> dict[str, Value]:

@@ -42,8 +42,11 @@ _IMPLIED_FILES = {
 """Files of settings that a program reads beside its own, though nothing names them."""
 _APPLICATION_SETTINGS = compile_lazily(r"\bApplication\.\w+_env")
 _ELIXIR_SETTINGS = tuple(f"config/{name}.exs" for name in ("config", "dev", "test", "runtime", "prod"))
-_PACKAGE_ENDINGS = frozenset("go java kt kts scala sc sbt groovy swift cs tf hcl R r".split())
-"""Languages in which the files of one directory see each other's names."""
+_PACKAGE_FAMILIES = {
+    **dict.fromkeys("java kt kts scala sc sbt groovy gradle".split(), "jvm"),
+    **{ending: ending for ending in "go swift cs tf hcl r".split()},
+}
+"""Ending → family of languages in which the files of one package see each other's names."""
 _WORD = compile_lazily(r"\w{3,}")
 
 
@@ -116,10 +119,10 @@ def _list_candidates(
 
 def _list_package_files(path: str, text: str, written: Iterable[str]) -> Iterator[str]:
     """Yield files of the session in the same package, or whose own name is a word of the text: `Paths.stage`."""
-    directory, ending = dirname(path), find_ending(path)
+    directory, family = dirname(path), _PACKAGE_FAMILIES.get(find_ending(path))
     words: set[str] = set()
-    for other in written:
-        if find_ending(other) != ending or ending not in _PACKAGE_ENDINGS:
+    for other in written if family else ():
+        if _PACKAGE_FAMILIES.get(find_ending(other)) != family:
             continue
         words = words or set(_WORD.findall(text))
         if dirname(other) == directory or basename(other).partition(".")[0] in words:
@@ -132,7 +135,7 @@ def may_take_values(path: str, text: str) -> bool:
     if _HARMFUL_USE.search(head) is None:
         return False
     name = basename(path)
-    if name in _IMPLIED_FILES or find_ending(path) in _PACKAGE_ENDINGS:
+    if name in _IMPLIED_FILES or find_ending(path) in _PACKAGE_FAMILIES:
         return True
     return _TAKES.search(head) is not None
 
@@ -152,7 +155,7 @@ def find_value_users(path: str, written: Iterable[str], facts: Facts) -> list[st
         if not text or not may_take_values(user, text):
             continue
         is_implied = name in _IMPLIED_FILES.get(basename(user), ())
-        is_package = dirname(user) == dirname(path) and find_ending(user) in _PACKAGE_ENDINGS
+        is_package = dirname(user) == dirname(path) and find_ending(user) in _PACKAGE_FAMILIES
         if is_implied or is_package or name in text or (stem and stem in text):
             users.append(user)
     return users
