@@ -335,7 +335,8 @@ def _is_precious(target: Target, project_root: str) -> bool:
     is_history = target.path.startswith(tuple(f"{project_root}/.git/{part}" for part in _REPOSITORY_PARTS))
     # All but what is named: `rm -rf !(src|docs)`.
     is_rest = target.path.startswith(f"{project_root}/!(")
-    return is_history or is_rest or target.path in (project_root, f"{project_root}/.git", f"{project_root}/*")
+    whole = (project_root, f"{project_root}/.git", f"{project_root}/*", f"{project_root}/**/*")
+    return is_history or is_rest or target.path in whole
 
 
 def _find_line(section: CodeSection, effect: Effect) -> int:

@@ -21,15 +21,17 @@ from verdikt.effects.runner_settings import (
     read_process_records,
     read_recipes,
     read_string_calls,
+    read_task_values,
     read_xml,
 )
 from verdikt.effects.template_fields import fill_fields, fill_place
 from verdikt.effects.workflow_sections import WORKFLOW, is_workflow, read_workflow
+from verdikt.effects.wrapped_calls import read_wrapped_calls
 from verdikt.knowledge import find_language, find_role, find_suffix_program
 from verdikt.model.lazy_regex import compile_lazily
 
 _LANGUAGE_BY_SUFFIX = {
-    ".pyw": "python",
+    **dict.fromkeys((".pyw", ".smk"), "python"),
     ".pth": "python",
     ".ipynb": "notebook",
     **dict.fromkeys((".qmd", ".rmd", ".jmd", ".pmd"), "literate"),
@@ -157,6 +159,11 @@ _RUBY_COMMENT = compile_lazily(r"(?ms)^=(?:begin|pod|head\d?|item|over)\b.*?(?:^
 _GO_GENERATE = compile_lazily(r"(?m)^//go:generate\s+(.+)$")
 _CHUNK = compile_lazily(r"(?m)^```\{[ \t]*([A-Za-z]\w*)[^}\n]*\}[^\n]*\n([\s\S]*?)^```")
 """A part of a document in Markdown that a program runs."""
+_CHUNK_LANGUAGES = {"r": "r", "python": "python", "py": "python", "julia": "julia", "ojs": "node"}
+_TASK_LIBRARY = compile_lazily(
+    r"\b(?:import|from)\s+(?:airflow|dagster\w*|prefect\w*|luigi|kfp|doit|flytekit|metaflow)\b"
+)
+_TASK_FILES = ("/Snakefile", ".smk", "/dodo.py")
 _LIFECYCLE = frozenset(
     "preinstall install postinstall prepare prepublish prepublishOnly prepack postpack dependencies pretest posttest "
     "prebuild postbuild prestart poststart prelint postlint predev preversion version postversion".split()
@@ -250,6 +257,9 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
     sections = [CodeSection(language, blank_comments(language, text))]
     if language != "python":
         sections += read_string_calls(language, sections[0].text)
+    sections += read_wrapped_calls(sections[0].text)
+    if language == "python" and (_TASK_LIBRARY.search(text) or path.endswith(_TASK_FILES)):
+        sections += read_task_values(text)
     if language == "node" and "args" in text:
         sections += read_process_records(sections[0].text)
     if language == "node" and _SETTINGS_MODULE.search(path):
@@ -305,7 +315,7 @@ def _read_chunks(text: str) -> list[CodeSection]:
     """Return the chunks of a document that are run while it is made."""
     sections = []
     for match in _CHUNK.finditer(text):
-        language = SHELL if match[1] in _SHELL_NAMES else find_language(match[1].lower())
+        language = SHELL if match[1] in _SHELL_NAMES else _CHUNK_LANGUAGES.get(match[1].lower(), "")
         if language:
             sections.append(CodeSection(language, match[2], count_line(text, match.start(2))))
     return sections

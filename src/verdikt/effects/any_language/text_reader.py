@@ -37,7 +37,7 @@ MAX_DISTANCE = 80
 """Number of tokens between a word and what it is applied to."""
 _SECRET_WORDS = (
     r"\.env|\.ssh|id_[rde]|\.aws|\.gnupg|\.kube|\.npmrc|\.pypirc|netrc|credential|secret|token|pgpass|shadow"
-    r"|\.pem|\.key|\.p12|keychain|keyring|wallet|history|cookies|logins|environ|getenv|\.docker|\.config|\.azure|\.git-|(?-i:\bENV\b)"
+    r"|\.pem|\.key|\.p12|keychain|keyring|wallet|history|cookies|logins|environ|getenv|get_env|env::vars|\.docker|\.config|\.azure|\.git-|(?-i:\bENV\b)"
 )
 
 

@@ -415,7 +415,7 @@ def _is_whole_environment(tokens: Sequence[Token], index: int) -> bool:
     owner = tokens[index - 2].text if index > 1 and tokens[index - 1].text in (".", "::", "/") else ""
     if name == "ENV":
         return following[:1] == ["."] and following[1:] in (["to_h"], ["to_a"], ["inspect"], ["map"], ["each"])
-    if name == "getenv":
+    if name in ("getenv", "get_env", "vars", "vars_os", "Environ"):
         return owner in ENVIRONMENT_OWNERS and (following == ["(", ")"] or following[:1] == [")"])
     if index > 4 and tokens[index - 3].text == tokens[index - 4].text == ".":
         return False  # `{...process.env, KEY: 1}` is the environment of something that is started

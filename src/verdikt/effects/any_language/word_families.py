@@ -109,7 +109,7 @@ _BY_NAME = {
         "parent parents parentFile getParent getParentFile dirname DIRECTORY deletingLastPathComponent Parent "
         "GetDirectoryName GetParent parentDirectory parent_path PARENT_PATH"
     ),
-    Family.ENVIRONMENT: _words("environ env environment getenv ENV"),
+    Family.ENVIRONMENT: _words("environ env environment getenv ENV Environ get_env vars vars_os"),
 }
 PACKAGE_VARIABLE = "CARGO_MANIFEST_DIR"
 """The variable that has the directory of a package while it is built."""
@@ -118,8 +118,8 @@ _HOME_NAME = compile_lazily(
     r"|(?:get)?userprofile|(?:get)?userhome|getuserdir"
 )
 HOME_VARIABLES = _words("HOME USERPROFILE")
-ENVIRONMENT_OWNERS = _words("process processInfo Platform System Sys os ENV")
-"""Before `env`, `environment` or `getenv()` these say that all variables are meant where none is named."""
+ENVIRONMENT_OWNERS = _words("process processInfo Platform System Sys os env ENV")
+"""Before `env`, `environment`, `getenv()` or `vars()` these say that all variables are meant where none is named."""
 HOME_PROPERTY = "user.home"
 HOME_OWNERS = _words("Dir Path dirs dir path user User os System process Pathname Filepath filepath fs")
 """Before `home` these say that the person's home is meant: `Dir.home`, `Path.home()`."""

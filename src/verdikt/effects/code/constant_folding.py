@@ -69,7 +69,15 @@ def _qualify_modules(text: str) -> str:
         names = [name for name in re.findall(r"\w+", match[1]) if name in ("join", "resolve", "normalize")]
         for name in names:
             text = re.sub(rf"(?<![\w.$]){name}\(", f"path.{name}(", text)
-    return text
+    return _name_module_place(text) if "import.meta" in text else text
+
+
+def _name_module_place(text: str) -> str:
+    """Return a module that finds files by its own address with the names that a script has for its place."""
+    text = script_syntax.MODULE_ADDRESS.sub(r"path.join(__dirname, \1)", text)
+    for address, name in script_syntax.MODULE_PLACES:
+        text = text.replace(address, name)
+    return text.replace("fileURLToPath(", "path.join(")
 
 
 class _ConstantFolder(ScriptExpressions):

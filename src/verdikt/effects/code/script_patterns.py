@@ -46,7 +46,7 @@ FILE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     for what, names in (
         (
             "fs.delete.tree",
-            "CLEAN\\.include|CLOBBER\\.include|rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync"
+            "CLEAN\\.include|vim\\.fn\\.delete|vim\\.fs\\.rm|CLOBBER\\.include|rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync"
             "|deleteDirectory|remove_entry|emptyDirSync|RemoveAll|remove_dir_all|remove_all|removeItem\\(\\s*atPath:"
             "|delete-directory/files|delete-directory|delete-tree|removeDirectoryRecursive|removePathForcibly"
             "|delete-tree!|Directory\\.Delete|rmdir_all|FileUtils/deleteDirectory|require\\(\\s*['\"]rimraf['\"]\\s*\\)(?:\\.sync)?|rmdir|rm"

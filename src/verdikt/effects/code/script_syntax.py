@@ -54,13 +54,13 @@ TEMPORARY_DIRECTORY = compile_lazily(
 )
 """Calls that return a temporary path, up to the opening parenthesis where they take arguments."""
 CURRENT_DIRECTORY = compile_lazily(
-    r"\bprocess\.cwd\(\)|\bDir\.pwd\b|\bgetcwd\(\)|\bDeno\.cwd\(\)|\bFile\.cwd!?\(\)|\bpwd\(\)|\bgetwd\(\)"
+    r"\bprocess\.cwd\(\)|\bsite\.source\b|\bRails\.root\b(?!\s*\.\s*join)|\bvim\.(?:fn\.getc|uv\.c|loop\.c)wd\(\)|\bDir\.pwd\b|\bgetcwd\(\)|\bDeno\.cwd\(\)|\bFile\.cwd!?\(\)|\bpwd\(\)|\bgetwd\(\)"
 )
 PATH_JOIN = compile_lazily(
     r"""(?:(?:require\(\s*['"](?:node:)?path['"]\s*\)|\bpath(?:\.posix)?|\bfilepath|\bPath|\bFile"""
     r"""|\bPathname)\s*\.\s*(?:join|resolve|normalize|Join|Abs|expand|absolute_path|expand_path|realpath|new)"""
     r"""|\bFile::Spec(?:::Functions)?\s*->\s*cat(?:file|dir)|\bcat(?:file|dir)|\bjoinpath|\bexpanduser|\babspath"""
-    r"""|\bRails\.root\.join|\bfile\.path|\bPath\.Combine|\bpath\.expand|\bnormalizePath|\brealpath|\bfs\.realpathSync"""
+    r"""|\bRails\.root\.join|\bvim\.fs\.joinpath|\bfile\.path|\bPath\.Combine|\bpath\.expand|\bnormalizePath|\brealpath|\bfs\.realpathSync"""
     r"""|\bPaths\.get|\bPath\.of|\bPath::new|\bPathBuf::from|\bPathname(?:\.new)?|\bString|\bURL\(fileURLWithPath:"""
     r"""|\bfile\s+join)\s*\(\s*"""
 )
@@ -108,12 +108,23 @@ ANGLE_GLOB = compile_lazily(r"<([^<>\n=;]+)>")
 TABLE_CONCAT = compile_lazily(r"\btable\.concat\s*\(\s*")
 IMPLODE_CALL = compile_lazily(r"\b(?:implode|join)\s*\(\s*")
 JOIN_METHOD = compile_lazily(r"\s*\.\s*join\s*\(\s*")
+BARE_JOIN = compile_lazily(r"\s*\.\s*join\b(?!\s*\()")
+"""Ruby's join of a list with nothing between its items."""
 COMMA = compile_lazily(r"\s*,\s*")
 # `fs["rmSync"](…)` is `fs.rmSync(…)`.
 COMPUTED_MEMBER = compile_lazily(r"""\[\s*(['"])([A-Za-z_]\w*)\1\s*\](?=\s*\()""")
 # `send(:unlink, path)`, `call_user_func("unlink", $path)`: calls by name.
 DYNAMIC_SEND = compile_lazily(
     r"""\.?\b(?:public_send|__send__|send|call_user_func(?:_array)?)\s*\(?\s*[:'"](\w+)['"]?\s*,\s*"""
+)
+MODULE_ADDRESS = compile_lazily(r"\bnew\s+URL\(\s*([^(),]+?)\s*,\s*import\.meta\.url\s*\)(?:\.(?:pathname|href))?")
+"""A file by its address beside the module: `new URL("../x", import.meta.url)`."""
+MODULE_PLACES = (
+    ("import.meta.dirname", "__dirname"),
+    ("import.meta.dir", "__dirname"),
+    ("import.meta.filename", "__filename"),
+    ("import.meta.path", "__filename"),
+    ("import.meta.url", "__filename"),
 )
 REQUIRE_ALIAS = compile_lazily(r"\{[^{}]*\}\s*(?:=\s*(?:await\s+)?(?:require|import)\b|from\s*[\"'])")
 RENAMED_IMPORT = compile_lazily(r"\b(\w+)\s*(?::|\bas\b)\s*(\w+)")

@@ -59,7 +59,8 @@ def _fold_script(language: str, path: str, text: str) -> dict[str, Value]:
     values: dict[str, Value] = {}
     pairs: Iterable[tuple[str, Value]] = [*strings.items(), *lists.items()]
     for name, value in pairs:
-        if not any(UNKNOWN in part for part in ([value] if isinstance(value, str) else value)):
+        is_known = not any(UNKNOWN in part for part in ([value] if isinstance(value, str) else value))
+        if is_known and name[:2] != "__":  # those say where the program itself lies
             values[name.rpartition(".")[2].lstrip("$@%")] = value
     return values
 

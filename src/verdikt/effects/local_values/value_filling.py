@@ -85,6 +85,9 @@ def fill_local_values(path: str, text: str, resolver: TargetResolver, written: I
     filler = _ValueFiller(language, files, resolver)
     if language in _PLAIN_LANGUAGES and not _STARLARK.search(path):
         return filler.fill_fields(text)
+    if language == "literate":
+        # The fence of a chunk is no string.
+        return filler.fill_program(text.replace("```", "~~~")).replace("~~~", "```")
     return filler.fill_program(text)
 
 
