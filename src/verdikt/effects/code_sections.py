@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from verdikt.effects.any_language.masking import may_be_loaded
+from verdikt.effects.code import quote_shell_word
 from verdikt.effects.runner_settings import (
     IMAGE,
     SHELL,
@@ -265,8 +266,11 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
     if language == "node" and _SETTINGS_MODULE.search(path):
         sections += read_command_values(sections[0].text)
     if language == "go":
+        # It runs in the directory of the file.
+        enter = f"cd {quote_shell_word(path[: path.rfind('/')])} && " if path[:1] == "/" else ""
         sections += [
-            CodeSection(SHELL, match[1], count_line(text, match.start())) for match in _GO_GENERATE.finditer(text)
+            CodeSection(SHELL, enter + match[1], count_line(text, match.start()))
+            for match in _GO_GENERATE.finditer(text)
         ]
     return sections
 

@@ -27,7 +27,7 @@ ROOT = "/home/dev/project"
 WORLD: dict[str, tuple[str, str]] = {
     # path → what it is, its state in git
     "": ("dir", "modified"),
-    "src": ("dir", "modified"),
+    "src": ("dir", "tracked"),
     "src/app.py": ("file", "tracked"),
     "src/edited.py": ("file", "modified"),
     "docs": ("dir", "tracked"),

@@ -103,7 +103,7 @@ OPEN_CALL = compile_lazily(
     rf"\s*(?:,\s*{STRING_GROUPS})?"
 )
 NETWORK_CALL = compile_lazily(
-    rf"(?:\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got"
+    rf"(?:\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request|Post|PostForm|Get|Head)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got"
     rf"|request|get|getstore|PostAsync|PutAsync|GetAsync|GetStringAsync|UploadString|UploadFile)|->(?:post|get|put|post_form)|require\(['\"]https?['\"]\)\.(?:get"
     rf"|request))\b\s*\(?\s*(?:URI(?:\.parse)?\(\s*)?{STRING_GROUPS}"
 )

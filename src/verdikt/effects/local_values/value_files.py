@@ -14,6 +14,7 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.session_state import value_key
 
 if TYPE_CHECKING:
+    from verdikt.effects.target import TargetResolver
     from verdikt.model.facts import Facts
 
 WRITTEN_KEY = value_key("trail", "written")
@@ -159,3 +160,15 @@ def find_value_users(path: str, written: Iterable[str], facts: Facts) -> list[st
         if is_implied or is_package or name in text or (stem and stem in text):
             users.append(user)
     return users
+
+
+def fill_session_values(text: str, path: str, resolver: TargetResolver) -> str:
+    """Return the text of a program that a command runs with the values of files that the session wrote."""
+    written = resolver.facts.recall(WRITTEN_KEY) if path else None
+    names = [basename(other).partition(".")[0] for other in written or () if other != path]
+    if not any(name and name in text for name in names) or not may_take_values(path, text):
+        return text
+    # Few programs that are run take values from what the session wrote.
+    from verdikt.effects.local_values.value_filling import fill_local_values
+
+    return fill_local_values(path, text, resolver, written or ())
