@@ -117,7 +117,7 @@ def _normalize_lisp(text: str) -> str:
         text = _LISP_PATH.sub(r"\1", text)
         text = _LISP_JOIN.sub(lambda m: quote_string("".join(re.findall(r'"([^"]*)"', m[1]))), text)
     for name, value in _LISP_BINDING.findall(text)[:_MAX_MATCHES]:
-        text = re.sub(rf"(?<=[\s]){re.escape(name)}(?=[\s)])", lambda _, value=value: value, text)
+        text = re.sub(rf"(?<=[\s]){re.escape(name)}(?=[\s)])", value.replace("\\", r"\\"), text)
     return text
 
 
