@@ -12,7 +12,7 @@ from verdikt.effects.armed_text import ArmedText, judge_text
 from verdikt.effects.code_sections import detect_file_language, is_composition
 from verdikt.effects.downloaded_files import DOWNLOADS_KEY
 from verdikt.effects.given_variables import fill_lookups, looks_up_variables
-from verdikt.effects.local_values.value_files import WRITTEN_KEY, may_take_values
+from verdikt.effects.local_values.value_files import fill_from_files, may_take_values
 from verdikt.effects.script_classifier import ScriptClassifier
 from verdikt.effects.target import TargetResolver
 from verdikt.effects.template_fields import fill_variables
@@ -161,10 +161,7 @@ def _fill_values(path: str, text: str, command: str, resolver: TargetResolver) -
     """Return a text with the values that other files and the command that loads it give to it."""
     if not may_take_values(path, text):
         return text
-    # Few texts that are judged take values from elsewhere.
-    from verdikt.effects.local_values.value_filling import fill_local_values
-
-    filled = fill_local_values(path, text, resolver, resolver.facts.recall(WRITTEN_KEY) or ())
+    filled = fill_from_files(text, path, resolver)
     if command and looks_up_variables(filled):
         filled = fill_lookups(filled, _read_variables(path, command, resolver))
     return filled

@@ -354,3 +354,5 @@ _READERS: dict[str, Callable[[str], list[CodeSection]]] = {
     WORKFLOW: read_workflow,
 }
 """Languages in which program text stands among other text."""
+FIELD_LANGUAGES = frozenset((*_READERS, "package", "php_package", "settings", SHELL)) - {"notebook", "literate"}
+"""Languages in which a value stands where its name does, between signs: `$(X)`, `${x}`, `{{ x }}`."""

@@ -168,7 +168,12 @@ def fill_session_values(text: str, path: str, resolver: TargetResolver) -> str:
     names = [basename(other).partition(".")[0] for other in written or () if other != path]
     if not any(name and name in text for name in names) or not may_take_values(path, text):
         return text
-    # Few programs that are run take values from what the session wrote.
+    return fill_from_files(text, path, resolver)
+
+
+def fill_from_files(text: str, path: str, resolver: TargetResolver) -> str:
+    """Return a text with the values of other files in it."""
+    # Few texts take values from elsewhere, and the readers of all languages are needed to find them.
     from verdikt.effects.local_values.value_filling import fill_local_values
 
-    return fill_local_values(path, text, resolver, written or ())
+    return fill_local_values(path, text, resolver, resolver.facts.recall(WRITTEN_KEY) or ())

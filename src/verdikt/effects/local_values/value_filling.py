@@ -13,7 +13,7 @@ from posixpath import basename
 from typing import TYPE_CHECKING
 
 from verdikt.effects.any_language.masking import find_ending
-from verdikt.effects.code_sections import detect_file_language
+from verdikt.effects.code_sections import FIELD_LANGUAGES, detect_file_language
 from verdikt.effects.local_values.program_values import read_program_values
 from verdikt.effects.local_values.settings_values import DATA_ENDINGS, Value, read_settings_values
 from verdikt.effects.local_values.value_files import ValueFile, find_value_files
@@ -68,8 +68,6 @@ _LISTS = {
     "lua": "{%s}",
     "r": "c(%s)",
 }
-_PLAIN_LANGUAGES = frozenset(("settings", "make", "just", "xml", "cmake", "sh", "image", "package"))
-"""Languages in which a value stands where its name does, between signs."""
 _STARLARK = compile_lazily(r"(?:^|/)(?:BUILD(?:\.bazel)?|Tiltfile|[\w.-]+\.bzl)$")
 _FIELD = compile_lazily(
     r"\$\((?P<call>[\w.]+)\)|\$\{(?:var\.|local\.)?(?P<brace>[\w.-]+)\}|\{\{\s*[.$]?(?P<template>[\w.]+)\s*\}\}"
@@ -83,7 +81,7 @@ def fill_local_values(path: str, text: str, resolver: TargetResolver, written: I
     if not files:
         return text
     filler = _ValueFiller(language, files, resolver)
-    if language in _PLAIN_LANGUAGES and not _STARLARK.search(path):
+    if language in FIELD_LANGUAGES and not _STARLARK.search(path):
         return filler.fill_fields(text)
     if language == "literate":
         # The fence of a chunk is no string.
@@ -116,7 +114,7 @@ class _ValueFiller:
             language = detect_file_language(file.path, file.text)
             values = read_program_values(language, file.path, file.text, resolver) if language else {}
         self._fields.update(values)
-        if not is_data or not file.is_named or self._language in _PLAIN_LANGUAGES:
+        if not is_data or not file.is_named or self._language in FIELD_LANGUAGES:
             self._visible.update(values)
         self._owners.update((stem, "common") if stem in ("mod", "index", "__init__") else (stem,))
         whole = values.get("")
