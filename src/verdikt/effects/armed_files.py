@@ -11,7 +11,7 @@ from verdikt.effects.any_language.masking import may_name_code
 from verdikt.effects.armed_text import ArmedText, judge_text
 from verdikt.effects.code_sections import detect_file_language, is_composition
 from verdikt.effects.downloaded_files import DOWNLOADS_KEY
-from verdikt.effects.given_variables import fill_lookups, looks_up_variables
+from verdikt.effects.given_variables import SUBSTITUTED_FILE, fill_lookups, looks_up_variables
 from verdikt.effects.local_values.value_files import fill_from_files, may_take_values
 from verdikt.effects.script_classifier import ScriptClassifier
 from verdikt.effects.target import TargetResolver
@@ -175,7 +175,8 @@ def _starts_on_host(command: str, facts: Facts) -> bool:
 
 def _read_variables(path: str, command: str, resolver: TargetResolver) -> dict[str, str]:
     """Return the variables that a file gets: from `.env` beside it, files that are named, and the command."""
-    names = (*_ENVIRONMENT_FILE.findall(command), *_SOURCED_FILE.findall(command))
+    patterns = (_ENVIRONMENT_FILE, _SOURCED_FILE, SUBSTITUTED_FILE)
+    names = [name for pattern in patterns for name in pattern.findall(command)]
     places = [f"{path[: path.rfind('/')]}/.env", *map(resolver.to_absolute, names)]
     values: dict[str, str] = {}
     for place in places:

@@ -263,16 +263,15 @@ def _drop_descriptions(tokens: list[Token]) -> list[Token]:
 
 def starts_program(tokens: Sequence[Token]) -> bool:
     """Return whether a unit hands the environment to a program: `spawn("npm", {env: process.env})`."""
-    # What is posted goes to a host, whatever its fields are called: `post(uri, dump(env: ENV.to_h))`.
-    is_posted = any(token.kind == "name" and not POSTING.isdisjoint(split_words(token.text)) for token in tokens)
     for index, token in enumerate(tokens):
         is_start = token.kind == "name" and Family.START in find_families(token.text)
         if is_start and not {"process", "system"} & set(split_words(token.text)):
             return True
         following = tokens[index + 1].text if index + 1 < len(tokens) else ""
-        is_key = not is_posted and (following == ":" or (following == "=" and token.depth > 0))
+        is_key = following == ":" or (following == "=" and token.depth > 0)
         if is_key and (token.text in ("env", "environment") or (token.text.isupper() and token.kind == "name")):
-            return True
+            # What is posted goes to a host, whatever its fields are called: `post(uri, dump(env: ENV.to_h))`.
+            return not any(each.kind == "name" and not POSTING.isdisjoint(split_words(each.text)) for each in tokens)
     return False
 
 

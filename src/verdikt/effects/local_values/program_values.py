@@ -12,6 +12,7 @@ from verdikt.effects.any_language.values import UNKNOWN_PART
 from verdikt.effects.code.constant_folding import read_constants
 from verdikt.effects.code.python_bindings import PythonBindings
 from verdikt.effects.code.script import name_own_place
+from verdikt.effects.code.script_syntax import CLASS
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
 
@@ -25,6 +26,8 @@ _FUNCTION = compile_lazily(
     r"(?:return\s+)?([^{}\n;]+?);?\s*(?:[}\n]|end\b)"
 )
 """A function without parameters that is one expression."""
+_OBJECT = compile_lazily(r"(?m)^([a-z_]\w*)\s*=\s*[A-Z]\w*\(")
+_MAX_OWNERS = 40
 _RECORD_KEY = compile_lazily(r"[,{(\[][ \t\n]*[\"':]?([A-Za-z_]\w*)[\"']?[ \t]*(?:=>|:(?!:))[ \t]*")
 
 
@@ -76,6 +79,9 @@ def _read_python(path: str, text: str) -> dict[str, Value]:
     for node in ast.walk(tree):
         bindings.record_node(node)
     values: dict[str, Value] = {}
+    for owner, name in _list_class_fields(tree):
+        if (field := bindings.values.get(f"{owner}.{name}")) is not None:
+            values[name] = field
     for name in _list_top_names(tree):
         items = bindings.elements.get(name)
         texts = [bindings.evaluate_text(item) for item in items] if items is not None else []
@@ -87,10 +93,28 @@ def _read_python(path: str, text: str) -> dict[str, Value]:
     return values
 
 
+def _list_class_fields(tree: ast.Module) -> list[tuple[str, str]]:
+    """Return the classes of a module with the names of their fields that have a value."""
+    return [
+        (node.name, target.id)
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        for item in node.body
+        if isinstance(item, ast.Assign | ast.AnnAssign)
+        for target in (item.targets if isinstance(item, ast.Assign) else [item.target])
+        if isinstance(target, ast.Name)
+    ]
+
+
 def _evaluate_name(name: str, bindings: PythonBindings) -> str:
     """Return what a name stands for, or what a function without parameters returns."""
     parameters, result = bindings.results.get(name, (["?"], None))
     return bindings.evaluate_text(result) if not parameters else bindings.values.get(name, UNKNOWN)
+
+
+def list_owner_names(text: str) -> list[str]:
+    """Return the names in which a program keeps constants: its classes and modules, and objects of Python."""
+    return [*CLASS.findall(text)[:_MAX_OWNERS], *_OBJECT.findall(text)[:_MAX_OWNERS]]
 
 
 def _list_top_names(tree: ast.Module) -> list[str]:

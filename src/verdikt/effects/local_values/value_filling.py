@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.effects.any_language.masking import find_ending
 from verdikt.effects.code_sections import FIELD_LANGUAGES, detect_file_language
-from verdikt.effects.local_values.program_values import read_program_values
+from verdikt.effects.local_values.program_values import list_owner_names, read_program_values
 from verdikt.effects.local_values.settings_values import DATA_ENDINGS, Value, read_settings_values
 from verdikt.effects.local_values.value_files import ValueFile, find_value_files
 from verdikt.model.lazy_regex import compile_lazily
@@ -55,6 +55,7 @@ _SKIPPED_LINE = compile_lazily(
     r"|fn|function|export\s+(?:default\s+)?function)\b"
 )
 _NAMING = compile_lazily(r"[ \t]*(?::=|<-|=(?![=~>])|=>|:(?![:=]))")
+_AFTER_WORD = compile_lazily(r"\b(?:in|of|if|elif|while|not|and|or|with|return|case|else)\s+(?:\w+\()?$|[=(+/]\s*$")
 _SPLIT = compile_lazily(
     r"\.(?:split|Split|splitlines|lines|tokenize)(?:\(\s*(?:[rR]?[\"'/]([^\"'/]*)[\"'/])?[^()\n]*\)|\b(?!\())"
 )
@@ -113,6 +114,7 @@ class _ValueFiller:
         else:
             language = detect_file_language(file.path, file.text)
             values = read_program_values(language, file.path, file.text, resolver) if language else {}
+            self._owners.update(list_owner_names(file.text))
         self._fields.update(values)
         if not is_data or not file.is_named or self._language in FIELD_LANGUAGES:
             self._visible.update(values)
@@ -238,7 +240,9 @@ class _ValueFiller:
         line = text[start : match.start()]
         if _SKIPPED_LINE.match(line) or _SKIPPED_LINE.match(text, start):
             return True
-        return length == len(match["chain"]) and _NAMING.match(text, match.end()) is not None
+        if length < len(match["chain"]) or _AFTER_WORD.search(line):
+            return False  # `for path in PATHS:`
+        return _NAMING.match(text, match.end()) is not None
 
     def _write(self, value: Value) -> str:
         """Return a value as the language of the text writes it."""
