@@ -22,7 +22,7 @@ _ENTRY = compile_lazily(
     r"^(\s*)(?:export\s+)?(?:-\s+)?[\"']?([A-Za-z_][\w.-]*)[\"']?\s*(?::=|\?=|\+=|=|:(?=\s|$))\s*(.*?)\s*,?\s*$"
 )
 _ITEM = compile_lazily(r"^\s*-\s+(.+?)\s*$")
-_COMMENT = compile_lazily(r"\s#.*$")
+_COMMENT = compile_lazily(r"\s+#.*$")
 _LIST_ITEM = compile_lazily(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s,\[\]]+)")
 _REFERENCE = compile_lazily(r"\$[({]([\w.-]+)[)}]")
 _MAX_ROUNDS = 3

@@ -156,7 +156,8 @@ def find_value_users(path: str, written: Iterable[str], facts: Facts) -> list[st
         if not text or not may_take_values(user, text):
             continue
         is_implied = name in _IMPLIED_FILES.get(basename(user), ())
-        is_package = dirname(user) == dirname(path) and find_ending(user) in _PACKAGE_FAMILIES
+        family = _PACKAGE_FAMILIES.get(find_ending(user))
+        is_package = dirname(user) == dirname(path) and family == _PACKAGE_FAMILIES.get(find_ending(path), "")
         if is_implied or is_package or name in text or (stem and stem in text):
             users.append(user)
     return users

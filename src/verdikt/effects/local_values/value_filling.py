@@ -238,8 +238,8 @@ class _ValueFiller:
         """Return whether a name is bound or imported at its place, and not used."""
         start = text.rfind("\n", 0, match.start()) + 1
         line = text[start : match.start()]
-        if _SKIPPED_LINE.match(line) or _SKIPPED_LINE.match(text, start):
-            return True
+        if _SKIPPED_LINE.match(text, start) and "{" not in line.partition("(")[2]:
+            return True  # but what stands in the block of a function on one line
         if length < len(match["chain"]) or _AFTER_WORD.search(line):
             return False  # `for path in PATHS:`
         return _NAMING.match(text, match.end()) is not None
