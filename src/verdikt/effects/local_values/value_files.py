@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.any_language.masking import find_ending
 from verdikt.effects.local_imports import list_local_imports
+from verdikt.effects.local_values.settings_values import DATA_ENDINGS
 from verdikt.effects.target import is_secret
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.session_state import value_key
@@ -23,6 +24,9 @@ MAX_WRITTEN = 24
 MAX_FILES = 8
 """Number of files whose values one text is given."""
 _MAX_NAMES = 24
+_MAX_USERS = 8
+_VALUE_NAME = compile_lazily(r"(?i)settings|config|const|path|dirs?\b|env|common|vars|names|defaults|options")
+"""Names of modules in which programs keep what others use."""
 _MAX_LENGTH = 40_000
 _DATA = "toml|json5?|jsonc|ya?ml|ini|cfg|conf|properties|tfvars|hcl|env"
 _NAMED_FILE = compile_lazily(
@@ -150,15 +154,19 @@ def find_value_users(path: str, written: Iterable[str], facts: Facts) -> list[st
     """Return the files that may take values from a file which is written, so that they are judged once more."""
     name = basename(path)
     stem = name.partition(".")[0]
+    family = _PACKAGE_FAMILIES.get(find_ending(path), "")
     users = []
-    for user in dict.fromkeys((*written, *(f"{facts.project_root}/{entry}" for entry in _ENTRY_NAMES))):
+    is_likely = find_ending(path) in DATA_ENDINGS or _VALUE_NAME.search(name) is not None
+    entries = [f"{facts.project_root}/{entry}" for entry in _ENTRY_NAMES] if is_likely else []
+    # Reading a file costs more than all else here.
+    for user in dict.fromkeys((*list(written)[-_MAX_USERS:], *entries)):
         text = facts.text(user) if user != path else None
-        if not text or not may_take_values(user, text):
+        if not text:
             continue
         is_implied = name in _IMPLIED_FILES.get(basename(user), ())
-        family = _PACKAGE_FAMILIES.get(find_ending(user))
-        is_package = dirname(user) == dirname(path) and family == _PACKAGE_FAMILIES.get(find_ending(path), "")
-        if is_implied or is_package or name in text or (stem and stem in text):
+        is_package = dirname(user) == dirname(path) and family == _PACKAGE_FAMILIES.get(find_ending(user))
+        # Most texts do not name the file.
+        if (is_implied or is_package or (stem and stem in text)) and may_take_values(user, text):
             users.append(user)
     return users
 
