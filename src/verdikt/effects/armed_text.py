@@ -213,7 +213,7 @@ _NO_PROGRAMS = ("", "settings", "package", "php_package", "notebook", "xml", WOR
 """Languages of files that are not started by their own names."""
 
 _RISKY_WORD = compile_lazily(
-    rf"(?i)\b(?:{join_role('world_changer')}|unlink\w*|remove\w*|delete\w*|rmtree|rimraf|rmsync|erase|truncate\w*"
+    rf"(?i)\b(?:{join_role('world_changer')}|unlink\w*|remove\w*|delete\w*|rmtree|rimraf|rmsync|erase|destroy\w*|truncate\w*"
     r"|system|popen|subprocess|spawn\w*|exec\w*|eval|shell\w*|command|process\w*|child_process|kill\w*|environ|env|getenv"
     r"|urlopen|requests|httpx|socket\w*|fetch|axios|http\w*|post|upload|ftp\w*|open\w*|read\w*|write\w*|copy\w*|move\w*"
     r"|rename\w*|base64|atob|fork|import|require|pickle|marshal|ctypes|shutil|pathlib|fs|file\w*|dotenv|boto3|paramiko"

@@ -85,7 +85,7 @@ _LANGUAGE_BY_SUFFIX = {
     ".tf": "settings",
     ".hcl": "settings",
     ".code-workspace": "settings",
-    ".bzl": "settings",
+    **dict.fromkeys((".bzl", ".nix"), "settings"),
 }
 """Endings that the table of programs does not have, because no program is started with such a file."""
 _SETTINGS_NAMES = """
@@ -94,7 +94,7 @@ Taskfile.yaml taskfile.yml Procfile nodemon.json .lintstagedrc meson.build
 BUILD BUILD.bazel tasks.json devcontainer.json Cargo.toml turbo.json
 Taskfile.dist.yml Taskfile.dist.yaml mise.toml .mise.toml deno.json deno.jsonc moon.yml nx.json project.json
 Makefile.toml .goreleaser.yml .goreleaser.yaml skaffold.yaml .overcommit.yml .lintstagedrc.json .huskyrc netlify.toml
-Pulumi.yaml serverless.yml .air.toml bacon.toml dvc.yaml Tiltfile .simple-git-hooks.json wireit.json Pipfile
+Pulumi.yaml serverless.yml .air.toml bacon.toml dvc.yaml Tiltfile .simple-git-hooks.json wireit.json Pipfile cdk.json
 angular.json workspace.json mprocs.yaml process-compose.yml .tmuxinator.yml Brewfile.json
 """
 """Settings of runners, in which command lines stand under keys of many names."""
@@ -161,6 +161,8 @@ _GO_GENERATE = compile_lazily(r"(?m)^//go:generate\s+(.+)$")
 _CHUNK = compile_lazily(r"(?m)^```\{[ \t]*([A-Za-z]\w*)[^}\n]*\}[^\n]*\n([\s\S]*?)^```")
 """A part of a document in Markdown that a program runs."""
 _CHUNK_LANGUAGES = {"r": "r", "python": "python", "py": "python", "julia": "julia", "ojs": "node"}
+_MIX_COMMAND = compile_lazily(r"\"cmd (?:--cd \S+ )?([^\"\n]+)\"")
+"""A command line in an alias of Mix."""
 _TASK_LIBRARY = compile_lazily(
     r"\b(?:import|from)\s+(?:airflow|dagster\w*|prefect\w*|luigi|kfp|doit|flytekit|metaflow)\b"
 )
@@ -265,6 +267,8 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
         sections += read_process_records(sections[0].text)
     if language == "node" and _SETTINGS_MODULE.search(path):
         sections += read_command_values(sections[0].text)
+    if language == "elixir":
+        sections += [CodeSection(SHELL, m[1], count_line(text, m.start())) for m in _MIX_COMMAND.finditer(text)]
     if language == "go":
         # It runs in the directory of the file.
         enter = f"cd {quote_shell_word(path[: path.rfind('/')])} && " if path[:1] == "/" else ""

@@ -78,6 +78,8 @@ _TASK_VALUE = compile_lazily(
 )
 _TASK_STRING = compile_lazily(r"\"\"\"([\s\S]*?)\"\"\"|'''([\s\S]*?)'''|\"((?:\\.|[^\"\\\n])*)\"|'((?:\\.|[^'\\\n])*)'")
 _TASK_FIELD = compile_lazily(r"(?<!\$)\{[^{}\n]*\}|%\(\w+\)s")
+_NIX_SCRIPT = compile_lazily(r"\b\w*(?:[Hh]ook|Phase|[Ss]cript|exec)\w*\s*=\s*''([\s\S]*?)''(?![$'\\])")
+"""A shell that Nix enters, and what it runs on the way."""
 _ESCAPED_QUOTE = compile_lazily(r"\\([\"'`])")
 _HOOK_SOURCE = compile_lazily(r"(?m)^\s*-?\s*repo:\s*[\"']?((?:https?|git|ssh)://[^\s\"'#]+|[\w.-]+@[^\s\"'#]+)")
 _OTHER_FORGES = ("codeberg.org", "sr.ht", "gitea.com", "opendev.org", "kernel.org", "freedesktop.org")
@@ -225,6 +227,8 @@ def read_all_settings(path: str, text: str) -> list[CodeSection]:
         return values
     if "compose" in name:
         return list(_read_compose(text))
+    if name.endswith(".nix"):
+        return [CodeSection(SHELL, m[1], count_line(text, m.start(1))) for m in _NIX_SCRIPT.finditer(text)]
     if name == "/.pre-commit-config.yaml":
         return [*_read_settings(text), *_read_hook_sources(text)]
     sections = list(_read_settings(text))
