@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, chdir, closing
 from pathlib import Path
 from typing import Any
 
@@ -189,7 +189,8 @@ def measure_decisions(env: Mapping[str, str], root: Path) -> dict[str, float]:
 
     What takes longer after a pause are the processor's caches, which hold other things by then.
     """
-    with closing(CallGovernor("everything", cwd=str(root), env=env)) as governor:
+    # In the directory that it decides for, as the relay is.
+    with chdir(root), closing(CallGovernor("everything", cwd=str(root), env=env)) as governor:
         medians = {}
         for name, pause_seconds in (("in a row", 0.0), ("after pauses", PAUSE_SECONDS)):
             times = []

@@ -67,6 +67,7 @@ IO_MODULES: dict[str, set[str]] = {
     "evidence/gate_service.py": {"ledger", "observe"},
     "turns/loader.py": {"ledger"},
     "turns/observer.py": {"claims", "observe"},
+    "turns/run_inspector.py": {"observe"},
     "guidance/hooks.py": {"effects", "council", "evidence", "ledger", "observe"},
 }
 """The modules that do the I/O of an otherwise pure package → what they may import besides what the package may."""

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.claim_frames import expand_frames
-from verdikt.claims.features import list_features, list_topic_features, list_words
+from verdikt.claims.features import list_features, list_message_features, list_topic_features, list_words
 from verdikt.claims.model import (
     ACTS,
     MAGIC,
@@ -37,6 +37,7 @@ from verdikt.claims.model import (
     fold_features,
     is_silent,
     weigh_context,
+    weigh_report,
 )
 from verdikt.claims.sentences import MarkedSentence, split_sentences
 
@@ -45,6 +46,7 @@ DATA = ROOT / "data" / "claims"
 CODE = ("cues.py", "cues.txt", "features.py", "sentences.py")
 
 ACTS_SIZE = 2**20
+REPORT_SIZE = 2**18
 TOPICS_SIZE = 2**16
 MARGINS = {"done": 0.0, "blocked": 0.2, "delegation": 0.3, "admission": 0.25}
 """How far below the separating plane an act still counts: where precision and recall balance on left-out batches.
@@ -52,6 +54,7 @@ MARGINS = {"done": 0.0, "blocked": 0.2, "delegation": 0.3, "admission": 0.25}
 That of `done` is chosen language by language, by `--calibrate`.
 """
 
+FRAMES = "frames"
 MARGINS_FILE = DATA / "margins.json"
 AIMS = {"en": (0.96, 0.95)}
 OTHER_AIM = (0.93, 0.90)
@@ -66,7 +69,7 @@ RECENT_BATCHES = ("s", "t")
 
 CALIBRATION_BATCHES = frozenset(
     "s4 s5 s7 s8 t2 t4 t8 t11 t12 t13 t15 t16 t17 t18 t19 t20 t21 t22 t23 t24 t25 t26 t27 t28"
-    " t31 t32 t33 t34 t35".split()
+    " t31 t32 t33 t34 t35 t36 t37 t38 t39".split()
 )
 """The batches on which margins are chosen: messages as they come, not those that pair a report with a look-alike."""
 
@@ -98,7 +101,7 @@ OTHER_LANGUAGES_WEIGHT = 1.5
 RECENT_WEIGHT = 3.0
 """What a sentence of a recent English batch counts beside an older one: its labels follow the rules as they are now."""
 
-LEVELS = 40
+LEVELS = 30
 """Number of steps of a weight on each side of 0. On left-out batches 20 read as well as 127, and compress to half."""
 
 VOCABULARY_BITS = 2**18
@@ -176,7 +179,7 @@ def load_frames(root: Path = DATA) -> list[Batch]:
                     for part in label_message(message, triples)
                 )
             )
-        batches.append(Batch(path.parent.name, "frames", tuple(messages)))
+        batches.append(Batch(path.parent.name, FRAMES, tuple(messages)))
     return batches
 
 
@@ -235,8 +238,8 @@ def train_model(batches: Sequence[Batch], digest: str = "", read: FeatureReader 
     # Topics follow the same rules in all batches, so that only the language counts for them.
     evenly = [weigh_language(batch) for batch in batches for message in batch.messages for _ in message]
     features = [read(labelled.sentence) for labelled in sentences]
-    settings: dict[str, Any] = {"digest": digest, "acts_size": ACTS_SIZE, "topics_size": TOPICS_SIZE}
-    settings["known_share"] = KNOWN_SHARE
+    sizes = {"acts_size": ACTS_SIZE, "report_size": REPORT_SIZE, "topics_size": TOPICS_SIZE}
+    settings: dict[str, Any] = {"digest": digest, **sizes, "known_share": KNOWN_SHARE}
     settings["margins"] = json.loads(MARGINS_FILE.read_text())
     body = b""
     rows = build_matrix(features, ACTS_SIZE, LEAST_SENTENCES)
@@ -247,6 +250,9 @@ def train_model(batches: Sequence[Batch], digest: str = "", read: FeatureReader 
         weights, scale, bias = fit_scorer(rows[chosen], answers, [importance[index] for index in chosen])
         settings["acts"].append([scale, round(bias + MARGINS[act], 6)])
         body += weights
+    weights, scale, bias = fit_report(batches)
+    settings["report"] = [[scale, bias]]
+    body += weights
     # Topics are asked only of what claims something, so only that is learned from.
     # An admission without topics was labelled by its act alone.
     claiming = [index for index, labelled in enumerate(sentences) if any(labelled.claims.values())]
@@ -260,6 +266,15 @@ def train_model(batches: Sequence[Batch], digest: str = "", read: FeatureReader 
         body += weights
     body += build_vocabulary(sentences)
     return MAGIC + zlib.compress(json.dumps(settings).encode() + b"\n" + body, 9)
+
+
+def fit_report(batches: Sequence[Batch]) -> tuple[bytes, float, float]:
+    """Return the weights of the question whether a whole message claims work; what frames make is no message."""
+    pairs = [(batch, message) for batch in batches if batch.name != FRAMES for message in batch.messages]
+    features = [list_message_features([part.sentence for part in message]) for _, message in pairs]
+    answers = [any("done" in part.claims for part in message) for _, message in pairs]
+    rows = build_matrix(features, REPORT_SIZE, LEAST_SENTENCES)
+    return fit_scorer(rows, answers, [weigh_batch(batch) for batch, _ in pairs])
 
 
 def build_matrix(features: Sequence[Iterable[int]], size: int, least_sentences: int = 1) -> Any:
@@ -343,16 +358,21 @@ def find_doubtful(batches: Sequence[Batch], frames: Sequence[Batch]) -> list[str
 
 def calibrate_margins(batches: Sequence[Batch], frames: Sequence[Batch]) -> dict[str, float]:
     """Return language → margin of `done`: the one that reads messages best which the model was not trained on."""
-    messages: dict[tuple[str, str, int], list[tuple[float, bool, bool]]] = defaultdict(list)
-    chosen = [batch for batch in batches if batch.name in CALIBRATION_BATCHES]
-    for batch, number, _, part, margin in score_left_out(chosen, batches, frames):
-        messages[batch.language, batch.name, number].append(
-            (margin, "done" in part.claims, is_silent(part.sentence, has_other_act=not part.claims.keys() <= {"done"}))
-        )
     answers: dict[str, list[tuple[float, bool]]] = defaultdict(list)
-    for (language, _, _), parts in messages.items():
-        margins, labels, silent = zip(*parts, strict=True)
-        answers[language].append((max(weigh_context(margins, silent)), any(labels)))
+    for fold in list_folds([batch for batch in batches if batch.name in CALIBRATION_BATCHES]):
+        training = [*(batch for batch in batches if batch not in fold), *frames]
+        score, report = train_scorer(training, "done"), Scorer("report", *fit_report(training))
+        for batch in fold:
+            for message in batch.messages:
+                sentences = [part.sentence for part in message]
+                silent = [
+                    is_silent(part.sentence, has_other_act=not part.claims.keys() <= {"done"}) for part in message
+                ]
+                claims = weigh_context([score(read_features(sentence)) for sentence in sentences], silent)
+                margin = report.score(fold_features(list_message_features(sentences), REPORT_SIZE))
+                is_report = any("done" in part.claims for part in message)
+                verdict = weigh_report(max(claims), margin, is_alone=len(claims) == 1)
+                answers[batch.language].append((verdict, is_report))
     return {
         language: choose_margin(found, AIMS.get(language, OTHER_AIM)) for language, found in sorted(answers.items())
     }

@@ -1,7 +1,7 @@
 """The features of a sentence that the claim model weighs, as hashed numbers. Pure; training and inference share it."""
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -36,6 +36,9 @@ _NAMED_CODE = compile_lazily(rf"`[^`\n]{{0,300}}?{_NAMED}[^`\n]{{0,300}}`")
 _CLAUSE_END = compile_lazily(r"[、，,；;：:]\s*")
 _ENDINGS = " *_)\"'.!?…。！？」）"
 _TITLE_WORDS = 12
+_OPENING_WORDS = 4
+"""Number of words at the start of a sentence that tell what kind of message it is from: `Here is what I`."""
+
 _PAIRED_CLASSES = 9
 """Number of classes of words in a sentence whose pairs are features, so that their number stays bounded."""
 
@@ -115,6 +118,7 @@ def _has_korean_past(word: str) -> bool:
 
 
 _START, _END, _ARTICLE, _UNKNOWN = map(_hash_text, ("^", "$", "uTHE", "ux"))
+_FIRST, _MIDDLE, _LAST = map(_hash_text, ("first", "middle", "last"))
 _BREAKS = frozenset(_hash_text("u" + mark) for mark in ",:;，、；：")
 _CLASS_HASHES = {name: _hash_text("u" + name) for classes in load_cues().values() for name in classes}
 _TURNS = _BREAKS | {_CLASS_HASHES[name] for name in ("BECAUSE", "BUT", "IF", "ASK")}
@@ -174,6 +178,19 @@ def list_features(sentence: MarkedSentence) -> set[int]:
     shapes = [_START, *(word.shape for word in words), _END]
     features.update(*_list_sequences(shapes, 5))
     features.update(_list_class_features(sentence, words))
+    return features
+
+
+def list_message_features(sentences: Sequence[MarkedSentence]) -> set[int]:
+    """Return the hashes of what is in a message: its words and their pairs, and how its sentences open."""
+    features: set[int] = set()
+    for sentence in map(_mask_files, sentences):
+        place = _FIRST if sentence.index == 0 else _LAST if sentence.is_last else _MIDDLE
+        words = [_START, *(_read_word(word, sentence.language).word for word in list_words(sentence.masked)), _END]
+        features.update(words, _join_hashes(words, words[1:], 0x01000193))
+        opening = words[: _OPENING_WORDS + 2]
+        for grams in (opening, *_list_sequences(opening, _OPENING_WORDS)):
+            features.update(_join_hashes(itertools.repeat(place), grams, 0x5BD1E995))
     return features
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 
-from verdikt.claims.features import list_features, list_topic_features
+from verdikt.claims.features import list_features, list_message_features, list_topic_features
 from verdikt.claims.sentences import MarkedSentence
 from verdikt.model.lazy_regex import compile_lazily
 
@@ -32,7 +32,7 @@ TOPICS = (
     "file_operation",
 )
 WEIGHTS = Path(__file__).with_name("weights.bin")
-MAGIC = b"verdikt claims 1\n"
+MAGIC = b"verdikt claims 2\n"
 
 _LEAST_WORDS = 4
 """A sentence of fewer words is not taken for one of an unknown language."""
@@ -49,6 +49,13 @@ _CERTAIN_MARGIN = 0.7
 
 A claim that is certain by itself stays one, so that no text around it hides it.
 """
+
+_REPORT_SHARE = 0.5
+_REPORT_LIMIT = 1.0
+"""What the message as a whole counts in its surest claim of work."""
+
+_SENTENCE_MARGIN = 0.15
+"""How far from certain the other claims of a message may be."""
 
 _QUESTION_MARKS = ("?", "\uff1f")
 
@@ -74,10 +81,14 @@ class Scorer:
 
 @dataclass(frozen=True, slots=True)
 class ClaimModel:
-    """The scorers of acts and topics, and the words of the languages they were trained on (one bit per hash)."""
+    """The scorers, and the words of the languages they were trained on (one bit per hash).
+
+    Acts and topics are asked of a sentence; `report` asks of a whole message whether it claims work.
+    """
 
     digest: str
     acts: tuple[Scorer, ...]
+    report: Scorer
     topics: tuple[Scorer, ...]
     vocabulary: bytes
     known_share: float
@@ -98,19 +109,32 @@ class ClaimModel:
         self, sentences: Sequence[MarkedSentence], read: FeatureReader = list_features
     ) -> list[dict[str, float]]:
         """Return the margin of each act for each sentence of a message: above 0 the sentence has it."""
-        scores = []
-        for sentence in sentences:
-            indices = fold_features(read(sentence), len(self.acts[0].weights))
-            scores.append({scorer.name: scorer.score(indices) for scorer in self.acts})
+        scores = [self._score_sentence(sentence, read) for sentence in sentences]
         silent = [
             is_silent(sentence, has_other_act=any(margins[act] > 0 for act in ACTS[1:]))
             for margins, sentence in zip(scores, sentences, strict=True)
         ]
         claims = weigh_context([margins["done"] for margins in scores], silent)
-        return [
-            {**margins, "done": claim + self.margins.get(sentence.language, 0.0)}
-            for margins, claim, sentence in zip(scores, claims, sentences, strict=True)
-        ]
+        if claims:
+            surest = max(claims)
+            margin = self.margins.get(sentences[claims.index(surest)].language, 0.0)
+            verdict = weigh_report(surest, self.score_report(sentences), is_alone=len(claims) == 1) + margin
+            # The surest sentence stands for the message; another one has to claim something by itself as well.
+            claims = [verdict if claim == surest else min(claim + _SENTENCE_MARGIN, verdict) for claim in claims]
+        return [{**margins, "done": claim} for margins, claim in zip(scores, claims, strict=True)]
+
+    def score_clause(self, clause: MarkedSentence) -> dict[str, float]:
+        """Return the margin of each act for a part of a sentence, which is read without the message around it."""
+        margins = self._score_sentence(clause, list_features)
+        return {**margins, "done": margins["done"] + _SENTENCE_MARGIN}
+
+    def _score_sentence(self, sentence: MarkedSentence, read: FeatureReader) -> dict[str, float]:
+        indices = fold_features(read(sentence), len(self.acts[0].weights))
+        return {scorer.name: scorer.score(indices) for scorer in self.acts}
+
+    def score_report(self, sentences: Sequence[MarkedSentence]) -> float:
+        """Return the margin of a whole message: above 0 its words are those of a report of work."""
+        return self.report.score(fold_features(list_message_features(sentences), len(self.report.weights)))
 
     def list_topics(self, sentence: MarkedSentence) -> tuple[str, ...]:
         """Return the topics of a sentence that claims something."""
@@ -141,6 +165,15 @@ def weigh_context(margins: Sequence[float], silent: Sequence[bool]) -> list[floa
     ]
 
 
+def weigh_report(claim: float, report: float, *, is_alone: bool) -> float:
+    """Return the margin of a message's surest claim with that of the whole message.
+
+    A claim that is certain is not lowered, and neither is one without a sentence beside it: its own words have spoken.
+    """
+    shift = _REPORT_SHARE * max(-_REPORT_LIMIT, min(_REPORT_LIMIT, report))
+    return claim + (max(0.0, shift) if is_alone or claim > _CERTAIN_MARGIN else shift)
+
+
 def fold_features(features: Iterable[int], size: int) -> tuple[int, ...]:
     """Return the places of features in a table of `size` weights, a power of two, each place once."""
     mask = size - 1
@@ -159,8 +192,8 @@ def read_model(data: bytes) -> ClaimModel:
         raise ValueError("expected weights of the claim model, found something else")
     header, body = zlib.decompress(data[len(MAGIC) :]).split(b"\n", 1)
     settings = json.loads(header)
-    scorers: dict[str, list[Scorer]] = {"acts": [], "topics": []}
-    for group, names in (("acts", ACTS), ("topics", TOPICS)):
+    scorers: dict[str, list[Scorer]] = {"acts": [], "report": [], "topics": []}
+    for group, names in (("acts", ACTS), ("report", ("report",)), ("topics", TOPICS)):
         size = settings[f"{group}_size"]
         for name, (scale, bias) in zip(names, settings[group], strict=True):
             scorers[group].append(Scorer(name, body[:size], scale, bias))
@@ -168,6 +201,7 @@ def read_model(data: bytes) -> ClaimModel:
     return ClaimModel(
         settings["digest"],
         tuple(scorers["acts"]),
+        scorers["report"][0],
         tuple(scorers["topics"]),
         body,
         settings["known_share"],

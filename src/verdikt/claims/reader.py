@@ -98,7 +98,7 @@ def _divide_topics(
     """Return the topics of each act of a sentence with several: `I fixed it` is done, `but tests are red` admitted."""
     found: dict[str, set[str]] = {act: set() for act in acts}
     for clause in list_clauses(sentence):
-        (margins,) = model.score_message([clause])
+        margins = model.score_clause(clause)
         found[max(acts, key=margins.__getitem__)].update(model.list_topics(clause))
     # An act whose clause names no topic is about those of the whole sentence.
     return {act: tuple(name for name in TOPICS if name in found[act]) or topics for act in acts}
@@ -128,7 +128,7 @@ ReadClause = tuple[MarkedSentence, tuple[str, ...], float]
 def read_clauses(model: ClaimModel, sentence: MarkedSentence) -> list[ReadClause]:
     """Return the parts of a sentence that claim something: `it takes a percentage now`, `and the tests are green`."""
     clauses = list_clauses(sentence, has_conjunctions=True)
-    scored = [(clause, model.score_message([clause])[0]["done"]) for clause in clauses if len(clauses) > 1]
+    scored = [(clause, model.score_clause(clause)["done"]) for clause in clauses if len(clauses) > 1]
     return [(clause, model.list_topics(clause), margin) for clause, margin in scored if margin > 0]
 
 

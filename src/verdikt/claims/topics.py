@@ -15,9 +15,14 @@ _SUBJECT = r"(?:^\W*|\bI(?:['’]ve| have)? |\bwe(?:['’]ve| have)? |\band |, )
 
 _LETTERS = r"e-?mails?|messages?|newsletters?|reports?|summar(?:y|ies)|invoices?|notifications?|invitations?"
 
+_CHECK_NAME = compile_lazily(
+    r"\b(?:(?P<types>mypy|pyright|tsc|type[- ]?check\w*)|(?P<lint>ruff|eslint|flake8|pylint|clippy|lint\w*)"
+    rf"|(?P<build>(?:cargo|go) (?:build|check)))(?={_GOOD})",
+    re.IGNORECASE,
+)
+"""Names of checks that are said to be clean; `cargo check` compiles, and is no linter."""
+
 _ADDED_TOPICS = (
-    ("types", compile_lazily(rf"\b(?:mypy|pyright|tsc|type[- ]?check\w*){_GOOD}", re.IGNORECASE)),
-    ("lint", compile_lazily(rf"\b(?:ruff|eslint|flake8|pylint|clippy|lint\w*){_GOOD}", re.IGNORECASE)),
     (
         "change",
         compile_lazily(
@@ -96,6 +101,7 @@ def _refine_topics(claim: SentenceClaim) -> tuple[str, ...]:
         and has_wording("file_work", _mask_names(claim.text, names))
     ):
         topics.append("file_operation")
+    topics += [match.lastgroup or "" for match in _CHECK_NAME.finditer(claim.text)]
     topics += [topic for topic, words in _ADDED_TOPICS if topic not in topics and words.search(claim.text)]
     # `J'ai ajouté deux tests`, in whichever language.
     if "tests" in topics and "change" not in topics and has_wording("added_test", claim.text):

@@ -196,7 +196,8 @@ def _print_commit_advice(installation: Installation, changes: list[FileChange], 
         if change.path.startswith(inside) and change.after is not None
     ]
     if scope == "project" and files:
-        click.echo(f"commit {', '.join(sorted(files))}: they name no path of this machine")
+        # Not the files: a server that goes through the relay may be started from anywhere.
+        click.echo(f"commit {', '.join(sorted(files))}: what verdikt added names no path of this machine")
         click.echo(f"a colleague without verdikt is blocked, and told to run `{INSTALL_COMMAND}`")
     elif scope == "local":
         # The servers of a project stand in a file that is often committed; git cannot ignore a part of it.

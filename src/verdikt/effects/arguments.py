@@ -7,7 +7,6 @@ from collections.abc import Callable, Container, Sequence, Set
 from dataclasses import dataclass, replace
 from fnmatch import translate
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 from verdikt.shell.command import Word
 
@@ -39,7 +38,9 @@ def list_option_names(conditions: str) -> frozenset[str]:
     return frozenset(re.findall(r"(?<![\w-])--?\w[\w-]*", conditions))
 
 
-class _FlagTerm(NamedTuple):
+# Slots and no named tuple: conditions are tried far more often than read, and a slot is read in a third of the time.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _FlagTerm:
     """One term of a condition, such as `!--type=a|b*`: with a selector it is about words and their patterns."""
 
     text: str
@@ -207,21 +208,21 @@ class Arguments:
         self.asks_help = False
         self.command_end = 0
         self._flag_names: Set[str] | None = None
-        values, simple = table.values, table.simple
+        values, simple, before = table.values, table.simple, table.before
+        may_end = table.posix or table.stops
         pending_flag = ""
         for position, word in enumerate(argv):
-            text, _, _ = word
+            text = word.text
             if pending_flag:
                 flags.append((pending_flag, word))
                 pending_flag = ""
             elif text[:1] != "-" or text == "-":
                 operands.append(word)
-                is_command = text in table.stops and len(operands) == 1
-                if is_command or table.posix:
+                if may_end and ((is_command := text in table.stops and len(operands) == 1) or table.posix):
                     self.command_end = position + 1 if is_command else 0
                     operands.extend(argv[position + 1 :])
                     break
-            elif text in values or (text in table.before and not operands):
+            elif text in values or (text in before and not operands):
                 pending_flag = text
             elif forced and id(word) in forced and not self._is_known_cluster(text):
                 pending_flag = self._add_forced_flag(word)
@@ -239,8 +240,8 @@ class Arguments:
                     self._note_doubt(word)
         if pending_flag:
             flags.append((pending_flag, None))
-        is_short_help = table.short_help and flags and flags[-1] == ("-h", None) and argv[-1].text == "-h"
-        self.asks_help = self.asks_help or bool(is_short_help)
+        is_short_help = table.short_help and flags[-1:] == [("-h", None)] and argv[-1].text == "-h"
+        self.asks_help = self.asks_help or is_short_help
 
     def _add_flags(self, word: Word) -> str:
         """Add the flags of one word; return the one whose value is the next word, or an empty string."""
@@ -331,13 +332,14 @@ class Arguments:
 
     def _holds(self, term: _FlagTerm) -> bool:
         """Return whether a term holds, without its negation."""
-        text, _, places, flags, select, is_about_all, exact, regex = term
-        if places is not None:
-            words = self.operands[places]
-        elif flags:
+        text = term.text
+        if term.places is not None:
+            words = self.operands[term.places]
+        elif term.flags:
+            flags = term.flags
             words = [value for flag, value in self.flags if value is not None and flag in flags]
-        elif select is not None:
-            words = select(self)
+        elif term.select is not None:
+            words = term.select(self)
         elif text[0] != "-":
             return text in [operand.text.lower() for operand in self.operands]
         elif "*" in text or "[" in text:
@@ -345,6 +347,7 @@ class Arguments:
         else:
             names = [flag for flag, _ in self.flags if text.startswith(flag)]
             return text in names or any(_is_abbreviation(flag, text) for flag in names)
+        exact, regex, is_about_all = term.exact, term.regex, term.is_about_all
         for word in words:
             word_text = word.text.lower()
             if (word_text in exact or (regex is not None and regex.match(word_text) is not None)) is not is_about_all:

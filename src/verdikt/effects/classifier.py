@@ -89,6 +89,9 @@ def _render_service_call(action: Action) -> str:
     """Return all of a service's call that its effects depend on, as a text that no shell command is; else nothing."""
     if action.kind not in _SERVICE_KINDS or type(action.payload) is not dict:
         return ""
+    # The cache would not take it, and rendering a text of megabytes takes as long as judging it.
+    if any(type(value) is str and len(value) > MAX_TEXT_LENGTH for value in action.payload.values()):
+        return ""
     try:
         text = dumps((action.kind, action.host, action.tool, action.payload, action.hints))
     except (TypeError, ValueError, RecursionError):

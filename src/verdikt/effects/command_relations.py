@@ -31,6 +31,7 @@ from verdikt.effects.dataflow import (
     trace_dataflow,
     uses_variables,
 )
+from verdikt.effects.effect_catalog import EFFECT_CATALOG
 from verdikt.effects.endless_spawn import mark_endless_spawns
 from verdikt.effects.private_keys import add_shown_keys
 from verdikt.effects.rewritten_files import TREE_CHANGERS, downgrade_rewrites, mark_discarded_changes, may_print_commit
@@ -41,11 +42,12 @@ from verdikt.effects.secret_sends import (
     handles_secret_files,
     trace_secret_files,
 )
-from verdikt.effects.zone_effects import derive_spliced_reads, derive_zone_effects
+from verdikt.effects.zone_effects import DERIVING_PREFIXES, derive_spliced_reads, derive_zone_effects, is_plain_access
 
 if TYPE_CHECKING:
     from verdikt.effects.target import TargetResolver
     from verdikt.model.effect import Effect
+    from verdikt.model.facts import Facts
     from verdikt.shell.command import Command
 
 _RELATED_PREFIXES = (*SECRET_SOURCES, "fs.overwrite", *OUTGOING_PREFIXES)
@@ -53,6 +55,29 @@ _RELATED_PREFIXES = (*SECRET_SOURCES, "fs.overwrite", *OUTGOING_PREFIXES)
 _RELATED_EFFECTS = ("cred.read", "fs.link", "fs.move", "proc.spawn")
 _ZONE_PREFIXES = ("fs.", "disk.", "cred.", "env.")
 """Effects that can mean more where they fall, or that take a secret somewhere."""
+
+
+def are_settled(commands: Sequence[Command], names: Sequence[str], effects: Iterable[Effect], facts: Facts) -> bool:
+    """Return whether nothing more follows from the effects of commands, for each other or for the session.
+
+    `names` are those of their programs. A text like that, as most are, needs no `CommandRelations`.
+    """
+    if facts.moved_work:
+        return False
+    if not SECRET_FILE_PROGRAMS.isdisjoint(names) and any(map(_handles_files, names, commands)):
+        return False
+    for effect in effects:
+        if effect.what not in _FINAL_EFFECTS and (facts.secret_copies or not is_plain_access(effect)):
+            return False
+    return True
+
+
+def _handles_files(name: str, command: Command) -> bool:
+    """Return whether a command may do something to other commands that no effect of it tells.
+
+    It loads, attaches or stages files that may be secrets, or prints what a commit has.
+    """
+    return name in SECRET_FILE_PROGRAMS and (handles_secret_files(name, command) or may_print_commit(command))
 
 
 class CommandRelations:
@@ -258,3 +283,11 @@ def _concerns_others(what: str) -> bool:
     """Return whether an effect can change, or be changed by, what other commands of the text do."""
     is_listed = what in _RELATED_EFFECTS or what in DELETE_EFFECTS or what in REF_DELETE_EFFECTS
     return is_listed or what in REPLACE_EFFECTS or what.startswith(OUTGOING_PREFIXES)
+
+
+_FINAL_EFFECTS = frozenset(
+    what
+    for what in EFFECT_CATALOG
+    if not (what.startswith((*DERIVING_PREFIXES, *_RELATED_PREFIXES)) or _concerns_others(what))
+)
+"""Effects that mean nothing more for where they fall, and nothing for other commands."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from verdikt.effects.arguments import matches_any, matches_texts
 from verdikt.effects.command_verbs import find_verb, is_recreatable, split_tokens
@@ -53,7 +54,8 @@ def holds(conditions: str, call: Invocation) -> bool:
     return False
 
 
-class ConditionTerm(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ConditionTerm:
     """One term of a condition; without a subject it is one that `Arguments.has_flag` knows."""
 
     text: str

@@ -153,6 +153,14 @@ def settle_losses(
             yield _settle_loss(call, effect, store, is_trial=is_trial) if store.is_here else effect
 
 
+def settle_session(
+    call: Invocation, effects: Sequence[Effect], servers: Sequence[Word], names: Sequence[str]
+) -> Iterator[Effect]:
+    """Do the same with the store that the command names, which only has to be known where there are effects."""
+    if effects:
+        yield from settle_losses(call, effects, find_data_store(call, servers), names)
+
+
 def _settle_loss(call: Invocation, effect: Effect, store: DataStore, *, is_trial: bool) -> Effect:
     if not effect.what.startswith(STORE_LOSSES):
         return effect

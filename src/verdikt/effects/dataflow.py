@@ -36,6 +36,7 @@ OUTGOING_PREFIXES = (
     "git.fetch",
 )
 """Prefixes of effects by which data leaves the machine."""
+_SECRET_PREFIXES = ("cred.", "env.read")
 _ARGUMENT_ONLY_PREFIXES = ("repo.", "git.")
 """Of those, the ones that send only their own words and what is piped in."""
 WRITE_EFFECTS = ("fs.write", "fs.append", "fs.overwrite")
@@ -70,7 +71,7 @@ def trace_dataflow(commands: Sequence[Command], effects_by_command: list[list[Ef
             if effect.what.startswith(OUTGOING_PREFIXES):
                 outgoing.append((index, [e for e in effects if e.what.startswith(OUTGOING_PREFIXES)]))
                 break
-    if not outgoing:
+    if not outgoing or not _may_carry([commands[index] for index, _ in outgoing], commands, effects_by_command):
         return
     secret, environment = _find_taint(commands, effects_by_command)
     # The words of a function's call feed no command of their own.
@@ -90,6 +91,20 @@ def trace_dataflow(commands: Sequence[Command], effects_by_command: list[list[Ef
             taint = _Taint(secret[index], environment, substituted)
             send = next((effect for effect in sends if effect.certain), sends[0])
             effects_by_command[index] += _derive_secret_sends(index, send, commands, effects_by_command, taint)
+
+
+def _may_carry(senders: Sequence[Command], commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> bool:
+    """Return whether what is sent can hold more than its own words: most downloads read nothing and hold no secret."""
+    for sender in senders:
+        if sender.pipe_from is not None or sender.via or sender.name in RAW_CONNECTION_PROGRAMS:
+            return True
+    for command, effects in zip(commands, effects_by_command, strict=True):
+        if command.feeds is not None:
+            return True
+        for effect in effects:
+            if effect.what.startswith(_SECRET_PREFIXES):
+                return True
+    return False
 
 
 def drop_login_reads(commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from verdikt.effects.target import abbreviate_home, is_guard_path
-from verdikt.knowledge import find_role, find_task
+from verdikt.knowledge import find_role, find_task_words
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.path_set import PathSet, PathSetKind, is_any_file, is_glob
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _READERS = find_role("guard_reader")
 _UNREAD_CODE = ("unknown.program", "code.run")
 _BUILD = "code.build"
-HANDLING_EFFECTS = (*_UNREAD_CODE, _BUILD)
+HANDLING_EFFECTS = frozenset((*_UNREAD_CODE, _BUILD))
 """Effects of programs whose operands no table describes."""
 _SETTING_OPTION = compile_lazily(
     r"-c|--?(?:[\w-]*-)?(?:config|policy|schema|rules?|input|settings)(?:[-_]?(?:file|path))?"
@@ -47,13 +47,16 @@ def find_handled_guards(call: Invocation, effects: Sequence[Effect]) -> list[Eff
 def _may_rewrite(call: Invocation, effects: Sequence[Effect]) -> bool:
     """Return whether a program may write to the files that it is given."""
     words = [word.text for word in call.command.argv]
+    names = [effect.what for effect in effects]
+    # Most builds and tests are not told to change anything.
+    if "unknown.program" not in names and "code.run" not in names and not _may_be_told_to_rewrite(call, words):
+        return False
     # The module that an interpreter runs is the program.
     name = words[words.index("-m") + 1] if "-m" in words[:-1] else call.name
     # A linter by its name, unless it is told to repair, or is a file that anything may have written.
     is_linter = name.endswith("lint") and "/" not in words[0]
     if name in _READERS or (is_linter and not _has_rewriting_option(words)):
         return False
-    names = [effect.what for effect in effects]
     if "unknown.program" in names:
         return True
     if "code.run" in names and _runs_unread_file(call, effects):
@@ -62,10 +65,18 @@ def _may_rewrite(call: Invocation, effects: Sequence[Effect]) -> bool:
         return False
     if _has_rewriting_option(words):
         return True
-    rewrites = find_task(name).get("rewrites", "").split()
-    if not rewrites or (_ANY_RUN not in rewrites and not set(rewrites) & set(words[1:])):
+    rewrites = find_task_words(name, "rewrites")
+    if _ANY_RUN not in rewrites and rewrites.isdisjoint(words[1:]):
         return False
     return not any(map(_CHECKING_OPTION.fullmatch, words[1:]))
+
+
+def _may_be_told_to_rewrite(call: Invocation, words: Sequence[str]) -> bool:
+    """Return whether a word can tell a formatter to write, by an option or as what runs a formatter."""
+    if _has_rewriting_option(words) or "-m" in words:
+        return True
+    rewrites = find_task_words(call.name, "rewrites")
+    return _ANY_RUN in rewrites or not rewrites.isdisjoint(words)
 
 
 def _runs_unread_file(call: Invocation, effects: Sequence[Effect]) -> bool:

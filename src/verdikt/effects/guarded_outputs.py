@@ -56,6 +56,8 @@ def find_guarded_outputs(call: Invocation, effects: Sequence[Effect]) -> list[Ef
     candidates = _list_named_outputs(words, call.name, effects) if "-" in call.full_text else []
     if call.name in OUTPUT_PROGRAMS:
         candidates += _list_own_outputs(call.name, words)
+    if not candidates and call.name not in _DECOMPRESSORS:
+        return []
     targets = [call.resolve_path(word) for word in candidates if UNKNOWN not in word.text]
     targets += _list_compressed_below(call, words) if call.name in _DECOMPRESSORS else []
     guarded = [target for target in targets if target.zone is Zone.GUARD]

@@ -215,8 +215,9 @@ def _classify_copy(call: Invocation, command: Command, written: WrittenTexts) ->
         if word.is_known and ":" not in word.text:
             paths = _find_copied(call, command, word, destination, is_directory=is_directory, written=written)
             kept = tuple(path for path in paths if not _is_excluded(relpath(path, destination), excluded))
-            fix = _exclude_from_copy(command, destination, kept)
-            yield from _make_effects(call, command, iter([GuardedChange(kept, fix)]))
+            if kept:
+                fix = _exclude_from_copy(command, destination, kept)
+                yield from _make_effects(call, command, iter([GuardedChange(kept, fix)]))
 
 
 def _find_copied(
@@ -284,6 +285,8 @@ def _classify_tar(call: Invocation, command: Command, written: WrittenTexts) -> 
     excluded = [word.text.strip("/") for word in args.get_values("--exclude")]
     count = "0" if strip is None else strip.text
     paths = _find_unpacked(call, command, _Unpacking(archive, directory, count, args.operands, excluded))
+    if not paths:
+        return
     top = call.resolver.to_absolute(directory.text if directory is not None else ".", command.cwd)
     options = " ".join(quote_shell_word(f"--exclude={relpath(path, top)}") for path in paths)
     fix = f"{command.name} {options} {' '.join(quote_shell_word(word.text) for word in words)}"
@@ -304,6 +307,8 @@ def _classify_unzip(call: Invocation, command: Command, written: WrittenTexts) -
         excluded.remove(directory.text)
     members = args.operands[1:]
     paths = _find_unpacked(call, command, _Unpacking(args.operands[0], directory, "0", members, excluded))
+    if not paths:
+        return
     top = call.resolver.to_absolute(directory.text if directory is not None else ".", command.cwd)
     names = " ".join(quote_shell_word(relpath(path, top)) for path in paths)
     line = " ".join(quote_shell_word(word.text) for word in command.argv[1:])

@@ -318,7 +318,8 @@ class Invocation:
         return self.make_path_effects(what, paths, recoverable=recoverable, possible=bool(partial), note=note)
 
     def _resolve_targets(self, what: str, words: Sequence[Word]) -> list[Target]:
-        _, needs_state, loses_content = find_traits(what)
+        traits = find_traits(what)
+        needs_state, loses_content = traits.needs_path_state, traits.loses_content
         if self.command.host:
             targets = [self.resolve_path(word, with_state=needs_state, git=loses_content) for word in words]
             if what == "fs.delete.tree" and self.context.kind == "elsewhere":
@@ -391,9 +392,10 @@ class Invocation:
                 what, targets, recoverable = "container.exec", (), None
             else:
                 uncertain = uncertain or is_trial or self._is_uncertain_elsewhere(what, targets)
-        (cls, reversible, _), _, loses_content = find_traits(what)
+        traits = find_traits(what)
+        cls = traits.cls
         if targets:
-            if loses_content and targets[0].kind == "path":
+            if traits.loses_content and targets[0].kind == "path":
                 restorable = all(map(is_recoverable, targets))
                 recoverable = restorable if recoverable is None else recoverable
                 if restorable and cls is EffectClass.DESTRUCTIVE and what.startswith("fs.delete"):
@@ -402,7 +404,7 @@ class Invocation:
                 if not target.path and target.kind == "path":
                     uncertain = True
         if recoverable is None:
-            recoverable = reversible
+            recoverable = traits.recoverable
         certainty = Certainty.POSSIBLE if uncertain else Certainty.CERTAIN
         return _make_row(
             Effect, (cls, what, targets, certainty, recoverable, self._command_line or self.command_line, note)

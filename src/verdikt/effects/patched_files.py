@@ -29,6 +29,8 @@ _EFFECTS = {patch.DELETE: "fs.delete"}
 
 def find_git_verb(command_words: tuple[Word, ...]) -> int:
     """Return the index of `apply`, `am` or `mv` among the words of a git command; 0 for other commands."""
+    if _GIT_VERBS.isdisjoint([word.text for word in command_words[1:6]]):
+        return 0
     for index, word in enumerate(command_words[1:6], 1):
         if word.text in _GIT_VERBS:
             return index

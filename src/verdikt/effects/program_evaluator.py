@@ -44,7 +44,7 @@ def evaluate_program(program: Program, call: Invocation) -> list[Effect]:
     if program.option_variable:
         _insert_variable_options(program.option_variable, call)
     argv = call.command.argv[1:]
-    if "--" in call.full_text and len(argv) <= 3:
+    if "--" in call.full_text and len(argv) <= 3 and not _HELP_FLAGS.isdisjoint([word.text for word in argv]):
         for index, word in enumerate(argv):
             if word.text in _HELP_FLAGS and _asks_help(index, argv, program):
                 return [call.make_effect("code.build")] if call.name in _PROJECT_RELEASES else []
@@ -89,11 +89,19 @@ def _evaluate_reading(
 
     The unknown options that were met, which may take a value, are in `call.args.doubtful` afterwards.
     """
-    call.args = Arguments(argv, program.options, forced)
     global_effects: list[Effect] = []
-    if program.prepare is not None and (call.args.flags or call.command.assignments):
-        global_effects += program.prepare(call)
-    effects = _evaluate_entry(program, call)
+    name = argv[0].text if argv else ""
+    command = program.own_commands.get(name)
+    if command is not None and (program.prepare is None or not call.command.assignments):
+        # No option stands before the command, as in `git status`, and all that follows is its own.
+        call.subcommand = f"{call.subcommand} {name}" if call.subcommand else name
+        call.args = _parse_own_options(command, argv[1:], forced)
+        effects = _evaluate_entry(command, call)
+    else:
+        call.args = Arguments(argv, program.options, forced)
+        if program.prepare is not None and (call.args.flags or call.command.assignments):
+            global_effects += program.prepare(call)
+        effects = _evaluate_entry(program, call)
     if (adjust := program.adjust) is not None:
         effects = [adjust(call, effect) for effect in effects]
     return [*global_effects, *effects] if global_effects else effects
@@ -184,7 +192,7 @@ def _evaluate_entry(entry: Program, call: Invocation) -> list[Effect]:
     if command.own_flags:
         if dry_run and _is_dry_run(dry_run, call):
             return []
-        call.args = _parse_own_options(command, last_word, call.args)
+        call.args = _parse_later_options(command, last_word, call.args)
         return _evaluate_entry(command, call)
     if command.options is not entry.options:
         call.args = Arguments(call.args.argv, command.options, call.args.forced)
@@ -194,13 +202,19 @@ def _evaluate_entry(entry: Program, call: Invocation) -> list[Effect]:
     return [] if dry_run and _is_dry_run(dry_run, call) else _apply_entry(command, call)
 
 
-def _parse_own_options(command: Program, last_word: Word, args: Arguments) -> Arguments:
-    """Parse the arguments of a command with options of its own, which begin after the last word of its name."""
-    start = args.command_end or next(index for index, word in enumerate(args.argv) if word is last_word) + 1
-    own_args = Arguments(args.argv[start:], command.options, args.forced)
+def _parse_own_options(command: Program, argv: Sequence[Word], forced: Container[int]) -> Arguments:
+    """Parse the arguments of a command with options of its own."""
+    args = Arguments(argv, command.options, forced)
     # Where every word means the same, an option that takes the next one changes nothing.
     if not command.positional:
-        own_args.doubtful = []
+        args.doubtful = []
+    return args
+
+
+def _parse_later_options(command: Program, last_word: Word, args: Arguments) -> Arguments:
+    """Do the same where the command's words are to be found among others: they begin after the last of its name."""
+    start = args.command_end or next(index for index, word in enumerate(args.argv) if word is last_word) + 1
+    own_args = _parse_own_options(command, args.argv[start:], args.forced)
     if args.doubtful:
         earlier_words = {id(word) for word in args.argv[:start]}
         own_args.doubtful = [word for word in args.doubtful if id(word) in earlier_words] + own_args.doubtful
@@ -271,20 +285,21 @@ def apply_rows(rows: Iterable[EffectSpec], call: Invocation) -> list[Effect]:
     has_applied = False
     args = call.args
     for row in rows:
-        # All fields at once: every command comes through here, and a named field costs as much as a test of it.
-        what, selector, kind, when, unless, otherwise, recoverable, recoverable_when, possible, always, note = row
-        if otherwise and has_applied:
+        if row.otherwise and has_applied:
             continue
+        when, unless = row.when, row.unless
         # `_holds`, written out: half of all rows have a condition, and most of those end here.
         if when and not (args.has_flag(when) if ":" not in when else holds(when, call)):
             continue
         if unless and (args.has_flag(unless) if ":" not in unless else holds(unless, call)):
             continue
         # Most rows are about all operands.
+        what, selector, kind = row.what, row.selector, row.kind
         words = args.operands if selector == "*" else select_targets(selector, call) if selector else ()
-        if selector and not words and not always:
+        if selector and not words and not row.without_target:
             continue
-        if recoverable_when and _holds(recoverable_when, call):
+        recoverable, possible, note = row.recoverable, row.possible, row.note
+        if row.recoverable_when and _holds(row.recoverable_when, call):
             recoverable = True
         has_applied = True
         if kind in TARGET_KINDS:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from verdikt.effects.arguments import NO_OPTIONS, OptionTable, is_simple_option, word_set
 from verdikt.knowledge import Record, find_record
@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
 _OPERAND_TERM = compile_lazily(r"(?:^|[ +!])(?:-?\d+:?=|(?:verb|noun|token|kind|shape|zone):)")
 
+# Slots and no named tuples: every command reads a dozen of these fields, and a slot is read in a third of the time.
+
 Handler = Callable[["Invocation"], Iterable["Effect"]]
 
 
-class EffectSpec(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EffectSpec:
     """One row: an effect that a program has, under conditions on its arguments."""
 
     what: str
@@ -48,7 +51,6 @@ class EffectSpec(NamedTuple):
     note: str = ""
 
 
-# Slots and no named tuple: every command reads a dozen of these fields, and a slot is read in a third of the time.
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Program:
     """What one program, or one command of it, does by its arguments."""
@@ -80,6 +82,8 @@ class Program:
     own_flags: bool = False
     """For a command: its options are its own (`docker compose -f x` and `docker run -f y` have nothing in common);
     it may have commands."""
+    own_commands: Mapping[str, Program] = field(default_factory=dict)
+    """Its commands with options of their own, where a first word that names one can mean nothing else."""
     unconditional: bool = False
     """Whether the effects do not depend on the arguments, so that the arguments need not be parsed."""
     is_flat: bool = False
@@ -199,6 +203,7 @@ def _build_entry(entry: Record, program_options: OptionTable) -> Program:
         option_variable=entry.get("option_variable", ""),
         needs=entry.get("needs", 0),
         own_flags=own_flags,
+        own_commands={} if "prefixes" in entry else {name: commands[name] for name in options.stops & commands.keys()},
         unconditional=bool(effects) and not is_conditional,
         is_flat=bool(effects) and not (commands or classify or any(map(entry.get, _BEYOND_ROWS))),
         positional=bool(commands or classify or any(map(_is_positional, effects))),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from verdikt.effects.armed_loads import add_armed_effects, find_inline_imports
@@ -20,7 +20,7 @@ from verdikt.effects.command_input import (
     may_read_output,
     substitute_listed_names,
 )
-from verdikt.effects.command_relations import CommandRelations
+from verdikt.effects.command_relations import CommandRelations, are_settled
 from verdikt.effects.copied_programs import COPIED_PROGRAMS_KEY, list_program_aliases
 from verdikt.effects.deployment_stage import classify_live_change
 from verdikt.effects.environment_variables import classify_assignment
@@ -106,11 +106,11 @@ class ScriptClassifier:
 
     __slots__ = (
         "_depth",
-        "_files",
+        "_known_relations",
         "_mentions_verdikt",
         "_programs",
-        "_relations",
         "_resolver",
+        "_written_files",
         "steps",
     )
 
@@ -120,10 +120,28 @@ class ScriptClassifier:
         self._resolver = resolver
         self._programs = programs
         self._depth = 0
-        self._files = WrittenFiles(resolver)
-        self._relations = CommandRelations(resolver)
+        self._written_files: WrittenFiles | None = None
+        self._known_relations: CommandRelations | None = None
         self._mentions_verdikt = False
         self.steps = steps
+
+    # Made when first needed: most texts write no file that they run, and are one command that bears on no other.
+
+    @property
+    def _files(self) -> WrittenFiles:
+        if self._written_files is None:
+            self._written_files = WrittenFiles(self._resolver)
+        return self._written_files
+
+    @property
+    def _relations(self) -> CommandRelations:
+        if self._known_relations is None:
+            self._known_relations = CommandRelations(self._resolver)
+        return self._known_relations
+
+    def _load_text(self, path: str) -> str | None:
+        files = self._written_files
+        return self._resolver.facts.text(path) if files is None else files.load_text(path)
 
     def classify_shell(self, text: str, cwd: Word | None = None, where: str = "") -> list[Effect]:
         """Return the effects of shell text, in order."""
@@ -146,7 +164,7 @@ class ScriptClassifier:
         start = self._resolver.to_absolute(cwd.text) if cwd is not None and cwd.is_known else facts.cwd
         copies = facts.recall(COPIED_PROGRAMS_KEY)
         aliases = list_program_aliases(copies, start) if copies else None
-        script = analyse(text, home=facts.home, cwd=start, read=self._files.load_text, aliases=aliases)
+        script = analyse(text, home=facts.home, cwd=start, read=self._load_text, aliases=aliases)
         _, commands, codes, problems = script
         if where or cwd is not None:
             commands = _place_commands(commands, cwd, where)
@@ -158,14 +176,47 @@ class ScriptClassifier:
             loose_effects = self._classify_powershell(text)
         is_single = len(commands) == 1 and not (codes or problems or commands[0].conditional)
         if is_single and not loose_effects and self.steps is None:
-            effects = self._classify_command(0, commands[0], commands)
-            name = commands[0].name
-            if _may_run_text(name, effects):
-                effects += self._classify_texts(commands[0], commands, effects)
+            return self._classify_single(commands)
+        effects_by_command = self._classify_commands(script, commands, loose_effects)
+        if loose_effects:
+            loose_effects += derive_zone_effects(loose_effects, facts)
+        if (files := self._written_files) is not None and files.texts and self._depth == 1:
+            judge = partial(_classify_written_shell, self._resolver)
+            add_armed_effects(effects_by_command, files.texts, self._resolver, judge)
+        if self.steps is not None:
+            pairs = zip(commands, effects_by_command, strict=True)
+            self.steps += [Step(self._depth + c.depth, c, tuple(effects)) for c, effects in pairs]
+        if len(effects_by_command) == 1 and not loose_effects and not problems:
+            return effects_by_command[0]
+        own_effects = [effect for effects in effects_by_command for effect in effects]
+        return [*own_effects, *loose_effects, *map(_make_unknown_effect, problems)]
+
+    def _classify_single(self, commands: Sequence[Command]) -> list[Effect]:
+        """Return the effects of a text that is one command."""
+        call = Invocation(commands[0], self._resolver, commands, self._classify_inner)
+        name = call.name
+        effects = self._classify_command(0, call)
+        if _may_run_text(name, effects):
+            effects += self._classify_texts(commands[0], commands, effects)
+        if self._may_relate(commands, (name,), effects):
             self._relations.complete_single(name, commands, effects)
-            return effects
-        effects_by_command = [self._classify_command(i, command, commands) for i, command in enumerate(commands)]
-        names = [command.name for command in commands]
+        return effects
+
+    def _may_relate(self, commands: Sequence[Command], names: Sequence[str], effects: Iterable[Effect]) -> bool:
+        # What a text inside this one did may matter to any effect.
+        return self._known_relations is not None or not are_settled(commands, names, effects, self._resolver.facts)
+
+    def _classify_commands(
+        self, script: Script, commands: tuple[Command, ...], loose_effects: list[Effect]
+    ) -> list[list[Effect]]:
+        """Return the effects of each command; what belongs to none is added to `loose_effects`."""
+        text, _, codes, _ = script
+        names: list[str] = []
+        effects_by_command: list[list[Effect]] = []
+        for index, command in enumerate(commands):
+            call = Invocation(command, self._resolver, commands, self._classify_inner)
+            names.append(call.name)
+            effects_by_command.append(self._classify_command(index, call))
         readers = {code.command for code in codes} if codes else ()
         for index, command in enumerate(commands):
             if _may_run_text(names[index], effects_by_command[index]) and index not in readers:
@@ -174,19 +225,9 @@ class ScriptClassifier:
             self._add_code_effects(script, commands, effects_by_command, loose_effects)
         if "PATH=" in text:
             self._add_stand_ins(commands, effects_by_command)
-        self._relations.complete_all(text, names, commands, effects_by_command)
-        if loose_effects:
-            loose_effects += derive_zone_effects(loose_effects, facts)
-        if self._files.texts and self._depth == 1:
-            judge = partial(_classify_written_shell, self._resolver)
-            add_armed_effects(effects_by_command, self._files.texts, self._resolver, judge)
-        if self.steps is not None:
-            pairs = zip(commands, effects_by_command, strict=True)
-            self.steps += [Step(self._depth + c.depth, c, tuple(effects)) for c, effects in pairs]
-        if len(effects_by_command) == 1 and not loose_effects and not problems:
-            return effects_by_command[0]
-        own_effects = [effect for effects in effects_by_command for effect in effects]
-        return [*own_effects, *loose_effects, *map(_make_unknown_effect, problems)]
+        if self._may_relate(commands, names, chain.from_iterable(effects_by_command)):
+            self._relations.complete_all(text, names, commands, effects_by_command)
+        return effects_by_command
 
     def _add_stand_ins(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
         """Add what scripts do that answer to the names of programs: `export PATH=$PWD/bin:$PATH; git status`."""
@@ -229,10 +270,10 @@ class ScriptClassifier:
 
     # One command.
 
-    def _classify_command(self, index: int, command: Command, commands: Sequence[Command]) -> list[Effect]:
-        call = Invocation(command, self._resolver, commands, self._classify_inner)
-        name = call.name
-        names = self._files.downloaded_names
+    def _classify_command(self, index: int, call: Invocation) -> list[Effect]:
+        command, name = call.command, call.name
+        files = self._written_files
+        names = files.downloaded_names if files is not None else ()
         modifier_effects = classify_named_download(call, names) if names else []
         if (
             command.via
@@ -248,8 +289,8 @@ class ScriptClassifier:
         if name in _INTERPRETERS:
             modifier_effects += classify_substitution(call, index)
         if name in CODE_FILE_OPTIONS:
-            modifier_effects += classify_code_file(call, index, self._files.downloaded)
-        if name in TEXT_READERS and len(commands) > 1 and may_read_output(command):
+            modifier_effects += classify_code_file(call, index, files.downloaded if files is not None else ())
+        if name in TEXT_READERS and len(call.commands) > 1 and may_read_output(command):
             modifier_effects += classify_fetched_text(call, index)
         effects = self._classify_program(call)
         if self._programs is not None:
@@ -327,8 +368,9 @@ class ScriptClassifier:
         else:
             effects = classify_unknown_program(call)
         effects = self._classify_words(call, effects)
+        files = self._written_files
         for effect in effects:
-            if effect.what == "code.run" or (self._files.downloaded and effect.what in LOADING_EFFECTS):
+            if effect.what == "code.run" or (files is not None and files.downloaded and effect.what in LOADING_EFFECTS):
                 return effects + self._classify_run(call, effects)
         return effects
 

@@ -119,12 +119,12 @@ class TargetResolver:
 
         `with_state` follows symbolic links and fills in the state; `git` allows asking git for it.
         """
-        text, raw, glob = word
+        text = word.text
         if UNKNOWN in text:
             return self._resolve_partial(word, cwd)
         # The shell analysis has already replaced a tilde that stands for the home directory. A tilde that comes out of
         # a variable stays a plain name in most shells, but its author meant the home, so it is treated as the home.
-        is_home = text[:1] == "~" and _means_home(raw)
+        is_home = text[:1] == "~" and _means_home(word.raw)
         path = self.to_absolute(text, cwd) if is_home else self._to_normal_path(text, cwd)
         if not path:
             is_temporary = cwd is not None and cwd.text.startswith(_TEMPORARY_BEGINNINGS) and ".." not in text
@@ -132,7 +132,7 @@ class TargetResolver:
             if is_temporary:
                 return Target(text, "path", "/tmp/…", Zone.TEMP)
             return Target(text, "path", "", Zone.PROJECT, "ignored") if _is_cache_name(text) else Target(text)
-        if glob:
+        if word.glob:
             return self._resolve_glob(word, path, with_state=with_state and git)
         if not with_state:
             return _make_row(Target, (text or path, "path", path, self.find_zone(path), ""))

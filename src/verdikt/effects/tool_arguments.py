@@ -283,6 +283,7 @@ def _find_kind_by_key(names: frozenset[str], text: str, *, language: str, traits
     if _ROOTED_PATH.match(text) and " " not in text:
         return ArgumentKind.PATH
     first = text.split(None, 1)[0].rsplit("/", 1)[-1]
-    if traits.runs and _COMMAND_SHAPE.search(text) and find_record(first) is not None:
+    # The name first: to look for the shape in a text of megabytes takes much longer.
+    if traits.runs and find_record(first) is not None and _COMMAND_SHAPE.search(text):
         return ArgumentKind.SHELL
     return None

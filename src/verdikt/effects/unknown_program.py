@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -219,8 +219,12 @@ def classify_substitution(call: Invocation, index: int) -> list[Effect]:
     return [call.make_effect("code.unknown", possible=True, note="runs text that is made at run time")]
 
 
-def classify_code_file(call: Invocation, index: int, downloaded: Container[str]) -> list[Effect]:
+def classify_code_file(call: Invocation, index: int, downloaded: Collection[str]) -> list[Effect]:
     """Return the effect of a runner whose file of commands comes from elsewhere: `make -f <(…)`, `… | make -f -`."""
+    # A command that stands alone gets no file from another one, unless it is a substitution that runs nothing.
+    text = call.full_text
+    if len(call.commands) < 2 and not downloaded and "/dev/fd/" not in text and UNKNOWN not in text:
+        return []
     word = find_code_file(call.command)
     if word is None:
         return []

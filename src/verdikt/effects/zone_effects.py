@@ -35,11 +35,16 @@ _WRITE_PREFIXES = (
     "fs.chmod",
     "fs.chown",
 )
+_READ_EFFECTS = ("fs.read", "disk.read")
+DERIVING_PREFIXES = (*_READ_EFFECTS, *_WRITE_PREFIXES)
+"""How the effects begin from which others may follow by where they fall."""
 _CONTENT_PREFIXES = ("fs.write", "fs.append", "fs.overwrite", "fs.link", "fs.install")
 """Effects that put something where there was nothing, or something else."""
 _PYTHON_STARTUP = (".pth", "/sitecustomize.py", "/usercustomize.py")
 _HOOK_ENDINGS = (*GIT_HOOKS, "hooks", "_", ".husky")
 """How the paths end that `is_commit_check` looks at, besides patterns."""
+_TELLING_ENDINGS = (*_HOOK_ENDINGS, "/mcp.json")
+_PLAIN_CHANGES = frozenset(("fs.write", "fs.append", "fs.chmod"))
 _EXTENSION_ZONES = (Zone.PROJECT, Zone.HOME, Zone.SECRET)
 _LOSS_PREFIXES = ("fs.delete", "fs.shred", "fs.truncate")
 _TREE_PREFIXES = ("fs.delete", "fs.move", "fs.chmod.tree", "fs.chown.tree")
@@ -69,7 +74,7 @@ def derive_zone_effects(effects: Sequence[Effect], facts: Facts, secret_copies: 
     derived: list[Effect] = []
     for effect in effects:
         what = effect.what
-        if what in ("fs.read", "disk.read"):
+        if what in _READ_EFFECTS:
             for target in effect.targets:
                 # An ordinary file of the project is a secret only if this session made it a copy of one.
                 if (target.zone is not Zone.PROJECT or facts.secret_copies) and holds_secret(target, facts):
@@ -88,6 +93,28 @@ def derive_zone_effects(effects: Sequence[Effect], facts: Facts, secret_copies: 
         elif effect.targets and what.startswith(_WRITE_PREFIXES):
             derived += _derive_write_effects(effect, facts)
     return derived
+
+
+def is_plain_access(effect: Effect) -> bool:
+    """Return whether an effect reads or changes ordinary files of the project, so that nothing follows from it.
+
+    It may still be a secret that was copied there before.
+    """
+    what = effect.what
+    if what == "fs.read":
+        for target in effect.targets:  # noqa: SIM110  most commands of an agent come through here
+            if target.zone is not Zone.PROJECT:
+                return False
+        return True
+    if what not in _PLAIN_CHANGES:
+        return False
+    for target in effect.targets:
+        path = target.path
+        if target.zone is not Zone.PROJECT or path.endswith(_TELLING_ENDINGS) or "/." in path:
+            return False
+        if "*" in path or "?" in path or "[" in path:
+            return False
+    return True
 
 
 def holds_secret(target: Target, facts: Facts) -> bool:

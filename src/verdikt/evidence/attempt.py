@@ -40,12 +40,8 @@ def fetch_attempt_proof(turn: TurnEvidence, arguments: Mapping[str, str]) -> tup
             tried.setdefault(tool, call.seq)
     if len(tried) >= REQUIRED_WAYS:
         return tuple(tried.values())
-    message = f"{len(tried)} of {REQUIRED_WAYS} distinct ways that were tried and failed"
-    return (
-        message
-        + (f" for `{keyword}`" if keyword else "")
-        + (f": {', '.join(list(tried)[:REQUIRED_WAYS])}" if tried else "")
-    )
+    wanted, ways = f" for `{keyword}`" if keyword else "", f": {', '.join(tried)}" if tried else ""
+    return f"{len(tried)} of {REQUIRED_WAYS} distinct ways that were tried and failed{wanted}{ways}"
 
 
 def suggest_next_attempt(turn: TurnEvidence, claim: str) -> str:
@@ -74,50 +70,31 @@ def ladder_exhaustion_proof(turn: TurnEvidence, arguments: Mapping[str, str]) ->
 
 def _find_attempts(hop: str, turn: TurnEvidence) -> list[int]:
     """Return the calls that tried a hop: a built-in hop by what they did, another by at least two of its words."""
-    finder = _HOP_FINDERS.get(hop)
-    if finder is not None:
-        return finder(turn)
-    hop_words = set(re.findall(r"[a-z0-9]{3,}", hop.lower()))
+    if hop == LADDER[-1]:
+        # Another way: at least two calls that failed, and differ from each other.
+        failures = {call.command or f"{call.tool} {call.target}": call.seq for call in turn.calls if call.failed}
+        return list(failures.values()) if len(failures) > 1 else []
+    tries = _HOP_TESTS.get(hop)
+    return [call.seq for call in turn.calls if (tries(call) if tries else _shares_words(call, hop))]
+
+
+def _shares_words(call: LoggedCall, hop: str) -> bool:
     # A hop of the user's own ladder is plain text; one shared word would match nearly every call.
-    required = min(2, len(hop_words))
-    attempts = []
-    for call in turn.calls:
-        call_words = set(re.findall(r"[a-z0-9]{3,}", f"{call.tool} {call.command} {call.target}".lower()))
-        if required and len(hop_words & call_words) >= required:
-            attempts.append(call.seq)
-    return attempts
-
-
-def _find_project_reads(turn: TurnEvidence) -> list[int]:
-    return [call.seq for call in turn.calls if call.kind == "read" or any(run.kind == "look" for run in call.runs)]
-
-
-def _find_command_runs(turn: TurnEvidence) -> list[int]:
-    return [call.seq for call in turn.calls if any(run.kind != "look" for run in call.runs)]
-
-
-def _find_outside_requests(turn: TurnEvidence) -> list[int]:
-    return [
-        call.seq
-        for call in turn.calls
-        if call.kind in ("fetch", "mcp") or any(_is_network_command(run.argv) for run in call.runs)
-    ]
+    words = set(re.findall(r"[a-z0-9]{3,}", hop.lower()))
+    call_words = set(re.findall(r"[a-z0-9]{3,}", f"{call.tool} {call.command} {call.target}".lower()))
+    return bool(words) and len(words & call_words) >= min(2, len(words))
 
 
 def _is_network_command(argv: tuple[str, ...]) -> bool:
     """Return whether a program contacts another machine."""
     name = resolve_program_name(argv[0]) if argv else ""
-    if name in _HTTP_CLIENTS or name in _NETWORK_PROGRAMS:
-        return True
-    return not find_task_words(name, "network").isdisjoint(argv[1:3])
+    has_command = not find_task_words(name, "network").isdisjoint(argv[1:3])
+    return has_command or name in _HTTP_CLIENTS or name in _NETWORK_PROGRAMS
 
 
-def _find_distinct_failures(turn: TurnEvidence) -> list[int]:
-    """Return the failed calls when at least two differ from each other."""
-    failures = {call.command or f"{call.tool} {call.target}": call.seq for call in turn.calls if call.failed}
-    return list(failures.values()) if len(failures) > 1 else []
-
-
-_HOP_FINDERS: Mapping[str, Callable[[TurnEvidence], list[int]]] = dict(
-    zip(LADDER, (_find_project_reads, _find_command_runs, _find_outside_requests, _find_distinct_failures), strict=True)
-)
+_HOP_TESTS: Mapping[str, Callable[[LoggedCall], bool]] = {
+    LADDER[0]: lambda call: call.kind == "read" or any(run.kind == "look" for run in call.runs),
+    LADDER[1]: lambda call: any(run.kind != "look" for run in call.runs),
+    LADDER[2]: lambda call: call.kind in ("fetch", "mcp") or any(_is_network_command(run.argv) for run in call.runs),
+}
+"""Hop of the usual ladder → whether a call tried it; the last one is about several calls."""

@@ -1,9 +1,7 @@
 """Proof of a claim that something was changed: a net change, checked as far as the project can check it. Pure."""
 
-import ast
 import posixpath
 import re
-from contextlib import suppress
 
 from verdikt.claims.named_objects import (
     find_changed_names,
@@ -17,46 +15,31 @@ from verdikt.evidence.effect_proof import prove_effect, prove_reading
 from verdikt.evidence.git_proof import prove_settings
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
-from verdikt.knowledge import find_language, find_record, find_role
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import classify_file, is_test_file
-from verdikt.runs.program_kinds import resolve_program_name
-from verdikt.runs.shell_runs import is_file_handler
+from verdikt.turns.executed_code import executes_code
 from verdikt.turns.own_tests import find_unrun_test
-from verdikt.turns.turn import TurnEvidence, is_same_path
+from verdikt.turns.turn import TurnEvidence, is_path_below, is_same_path
 
-NOT_COVERED_BY_TESTS = (
-    ".sh",
-    ".bash",
-    ".zsh",
-    ".fish",
-    ".ps1",
-    ".sql",
-    ".tf",
-    ".hcl",
-    ".proto",
-    ".nix",
-    ".mk",
-    ".cmake",
-)
+NOT_COVERED_BY_TESTS = tuple(".sh .bash .zsh .fish .ps1 .sql .tf .hcl .proto .nix .mk .cmake".split())
 """Suffixes of code that a project's tests usually do not run; nor do they run Makefiles and Dockerfiles."""
 
 
 _TEST_VALIDATORS = ("tests_pass", "tests_no_worse")
+CHECK_VALIDATORS = {"test": "tests_pass", "build": "build_passes", "types": "types_clean", "lint": "lint_clean"}
+"""Kind of check → validator, the one that tells most about code first."""
 
 
 def list_changed_paths(turn: TurnEvidence) -> tuple[str, ...]:
     """Return the files that differ net since the prompt; what the log says was edited where that is not known."""
     facts = turn.facts
     if facts.changes is None:
-        return tuple(path for path in (*_list_earlier_edits(turn), *turn.edit_paths))
+        earlier = (path for call in turn.earlier if not call.failed for path in call.edited)
+        return (*earlier, *turn.edit_paths)
     foreign = turn.list_foreign_changes("code")
     own_changes = (path for path in facts.changes if path not in foreign)
     # Ignored files, and files outside the project, are not in the fingerprint.
     return (*own_changes, *(path for path in turn.edit_paths if path in turn.unlisted))
-
-
-def _list_earlier_edits(turn: TurnEvidence) -> tuple[str, ...]:
-    return tuple(path for call in turn.earlier if not call.failed for path in call.edited)
 
 
 def prove_change(request: ProofRequest) -> Proof | Missing:
@@ -70,6 +53,7 @@ def prove_change(request: ProofRequest) -> Proof | Missing:
         _find_kept_change(request, changed),
         _find_untouched(request, changed),
         _find_missing_test(request),
+        _find_unchanged_code(request, changed),
         find_unparsable(turn),
     ):
         if missing is not None:
@@ -96,9 +80,10 @@ def _explain_no_change(request: ProofRequest) -> Proof | Missing:
     if turn.facts.changes and not turn.can_have_changed_files:
         return Missing("nothing you did in this turn can have changed a file")
     untouched = _find_untouched(request, ())
-    if untouched is not None and not turn.edit_paths:
+    has_edited = any(path == "*" or is_path_below(path, turn.facts.root) for path in turn.edit_paths)
+    if untouched is not None and not has_edited:
         return untouched
-    if turn.edit_paths and turn.facts.changes is not None:
+    if has_edited and turn.facts.changes is not None:
         # `It did not help, so I put it back` reports just that.
         if not turn.facts.changes and has_wording("taken_back", request.text):
             return hold("taken_back", *find_edit_entries(turn))
@@ -113,11 +98,12 @@ def find_edit_entries(turn: TurnEvidence) -> tuple[int, ...]:
 
 def _find_untouched(request: ProofRequest, changed: tuple[str, ...]) -> Missing | None:
     """Return the first file that the claim or the request names and that was not changed."""
-    turn = request.turn
+    turn, text = request.turn, request.text
     if "*" in changed and turn.facts.changes is None:
         return None
-    for name in find_changed_names(request.text):
-        if not is_changed(name, changed):
+    for name in find_changed_names(text):
+        is_other = _is_said_unchanged(text, name) or _is_ingredient(text, name, turn.facts.created_paths)
+        if not is_other and not is_changed(name, changed):
             is_foreign = is_changed(name, tuple(turn.list_foreign_changes("code")))
             return Missing(f"`{name}` was not changed {'by you' if is_foreign else 'since you were asked'}")
     untouched = [
@@ -162,7 +148,6 @@ def is_changed(name: str, changed: tuple[str, ...]) -> bool:
     return any(is_same_path(name, posixpath.splitext(path)[0] if bare else path) or name == path for path in changed)
 
 
-_TASK_RUNNERS = find_role("task_runner")
 _UNCHANGED = r"unchanged|untouched|no changes?|(?:not|n't) (?:need|chang|touch)\w*"
 
 
@@ -178,13 +163,52 @@ def _is_excused(request: ProofRequest, name: str) -> bool:
         for run_words in ([word for word in run.argv[1:] if "/" in word or word.endswith((".py", ".js", ".ts"))],)
     ):
         return True
-    name_pattern = re.escape(base)
-    pattern = re.compile(
-        rf"{name_pattern}[`'\"*]*[^.\n]{{0,80}}(?:{_UNCHANGED}|already|as (?:it|they) (?:was|were))"
-        rf"|(?:{_UNCHANGED}|left)\b[^.\n]{{0,60}}{name_pattern}",
-        re.IGNORECASE,
+    asked = request.turn.contract.objective if request.turn.contract else ""
+    created = request.turn.facts.created_paths
+    return _is_said_unchanged(request.message, base) or _is_ingredient(asked, name, created)
+
+
+def _is_said_unchanged(text: str, name: str) -> bool:
+    name = re.escape(name)
+    pattern = (
+        rf"{name}[`'\"*]*[^.\n]{{0,80}}(?:{_UNCHANGED}|already|as (?:it|they) (?:was|were))"
+        rf"|(?:{_UNCHANGED}|left)\b[^.\n]{{0,60}}{name}"
     )
-    return bool(pattern.search(request.message))
+    return bool(re.search(pattern, text, re.IGNORECASE))
+
+
+_INTO = compile_lazily(r"[\W_]*(?:(?:and|und|et|y|e|и|と|和)[\W_]*)*(?:into|to|in|zu|dans|en|em|в|に|到)[\W_]*")
+
+
+def _is_ingredient(text: str, name: str, created: tuple[str, ...]) -> bool:
+    """Return whether a file is named as what a new one was made of: `combined a.txt and b.txt into c.txt`."""
+    following = text.partition(name)[2]
+    target = next((file for file in find_file_names(following) if is_changed(file, created)), "")
+    between = following.partition(target)[0] if target else following
+    for other in find_file_names(between):
+        between = between.replace(other, "")
+    return bool(target and _INTO.fullmatch(between))
+
+
+_REPAIR = compile_lazily(
+    r"\b(?:fix|repair|correct|implement|behob|korrigier|repariert|corrig|répar|arregl|implément|исправ|починил|реализ)\w*"
+    r"|修正|修复|修好|実装|实现|고쳤|수정|구현",
+    re.IGNORECASE,
+)
+_LAYOUT = compile_lazily(
+    r"\b(?:format|layout|indent|blank|white ?space|space|comment|typo|spelling|lint|style|wording|kommentar|commentaire"
+    r"|comentario|comentário|комментари)\w*|コメント|注释|주석",
+    re.IGNORECASE,
+)
+
+
+def _find_unchanged_code(request: ProofRequest, changed: tuple[str, ...]) -> Missing | None:
+    """Return that code which is said to be fixed differs in nothing that runs; None when it does, or may."""
+    code = [path for path in changed if path == "*" or classify_file(path) == "code"]
+    is_repair = bool(_REPAIR.search(request.text)) and not _LAYOUT.search(request.text)
+    if len(code) != len(changed) or not is_repair or not set(code) <= set(request.turn.facts.layout):
+        return None
+    return Missing(f"`{code[0]}` differs only in white space or comments from when you were asked")
 
 
 def _find_missing_test(request: ProofRequest) -> Missing | None:
@@ -219,20 +243,15 @@ def find_unparsable(turn: TurnEvidence) -> Missing | None:
 def _prove_checked(request: ProofRequest, code: tuple[str, ...]) -> Proof | Missing:
     """Prove that changed code was checked: by the project's check of the right kind, or by running it."""
     turn, checks = request.turn, request.turn.facts.checks
-    reasons: list[str] = []
-    # The person's own command comes first, then what the project has.
-    for hint in turn.contract.get_targets("command_hints") if turn.contract else ():
-        # What the person named is a check of the right kind, whatever it runs.
-        if (proof := request.try_validator("command_zero_exit", {"command": hint})).holds:
-            return proof
-    for url in turn.contract.get_targets("urls") if turn.contract else ():
-        if (proof := request.try_validator("http_2xx", {"url": url})).holds:
-            return proof
-    validators = list(_TEST_VALIDATORS)
+    reasons: dict[str, str] = {}
+    # What the person named is a check of the right kind, whatever it runs; then comes what the project has.
+    for field, name, argument in (("command_hints", "command_zero_exit", "command"), ("urls", "http_2xx", "url")):
+        for target in turn.contract.get_targets(field) if turn.contract else ():
+            if (proof := request.try_validator(name, {argument: target})).holds:
+                return proof
     needs_tests = "test" in checks and not all(_is_outside_tests(path) for path in code)
-    if not needs_tests:
-        validators += ["build_passes", "lint_clean", "types_clean"]
-    elif {"lint", "types"} & set(request.claim.topics):
+    validators = [*_TEST_VALIDATORS, *([] if needs_tests else ["build_passes"])]
+    if not needs_tests or {"lint", "types"} & set(request.claim.topics):
         validators += ["lint_clean", "types_clean"]
     unrun = find_unrun_test(turn)
     for name in validators:
@@ -240,24 +259,29 @@ def _prove_checked(request: ProofRequest, code: tuple[str, ...]) -> Proof | Miss
         is_about_other_tests = bool(unrun) and name in _TEST_VALIDATORS
         if proof.holds and not is_about_other_tests:
             return proof
-        reasons.append(describe_unrun_test(unrun) if proof.holds else proof.reason)
+        reasons[name] = describe_unrun_test(unrun) if proof.holds else proof.reason
     if needs_tests and not (build := request.try_validator("build_passes")).holds:
         # A build that failed tells more than tests that did not run.
-        reasons.append(build.reason)
+        reasons["build_passes"] = build.reason
     if not needs_tests and (entries := _find_run_of(turn, code)):
         return hold("work_exercised", *entries)
     if not needs_tests and (unknown := _find_run_of(turn.assume_unknown_success(), code)):
         command = next(call.command for call in turn.calls if call.seq in unknown)
         return Missing(f"this client does not tell how `{command}` ended", f"run {command} && echo succeeded")
     # A reason about something that ran helps more than one about something that did not.
-    telling = [reason for reason in reasons if not reason.startswith("no ")]
+    telling = [reason for reason in reasons.values() if not reason.startswith("no ")]
     if telling or checks:
-        kind = next((kind for kind in ("test", "build", "types", "lint") if kind in checks), "test")
-        return Missing((telling or reasons)[0], kind, path=code[-1], full_suite=bool(unrun))
+        kind = choose_check(turn)
+        return Missing((telling or [reasons[CHECK_VALIDATORS[kind]]])[0], kind, path=code[-1], full_suite=bool(unrun))
     path = next((path for path in reversed(code) if path != "*"), "")
     return Missing(
         f"nothing ran, compiled or parsed `{path or 'the changed files'}` since it was changed", "run", path=path
     )
+
+
+def choose_check(turn: TurnEvidence) -> str:
+    """Return the kind of the project's check that tells most about code."""
+    return next((kind for kind in CHECK_VALIDATORS if kind in turn.facts.checks), "test")
 
 
 def _is_outside_tests(path: str) -> bool:
@@ -267,40 +291,9 @@ def _is_outside_tests(path: str) -> bool:
 
 def _find_run_of(turn: TurnEvidence, code: tuple[str, ...]) -> tuple[int, ...]:
     """Return a fresh successful run that names a changed file or its module: the work was at least executed."""
-    stems = {posixpath.splitext(posixpath.basename(path))[0] for path in code if path != "*"}
-    for call in reversed(turn.calls):
-        for run in call.successful_runs("other", "build", "lint"):
-            # Copying or formatting a file does not execute it.
-            if is_file_handler(run.argv) or not turn.is_fresh(call):
-                continue
-            words = (*_list_operands(run.argv), *([run.reads] if run.reads else ()))
-            named = any(is_same_path(word, path) for word in words for path in code if path != "*")
-            # Short stems such as `a` or `io` would match by accident.
-            if named or any(stem in word.split(".") for word in run.argv for stem in stems if len(stem) > 2):
-                return (call.seq,)
-            if find_language(run.argv[0]) == "python" and stems & _find_imported_modules(run.argv):
-                return (call.seq,)
-            if run.argv[0] in _TASK_RUNNERS and "Makefile" in {posixpath.basename(path) for path in code}:
-                return (call.seq,)
-    return ()
-
-
-def _list_operands(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of a command; those of a database's client hold statements, such as `.read totals.sql`."""
-    record = find_record(resolve_program_name(argv[0])) or {}
-    is_database = str(record.get("handler", "")).startswith("database")
-    return tuple(part for word in argv for part in word.split()) if is_database else argv
-
-
-def _find_imported_modules(argv: tuple[str, ...]) -> set[str]:
-    """Return the parts of the names of modules that inline code imports at once, as in `python -c "import cart"`."""
-    modules: set[str] = set()
-    for word in argv[1:]:
-        # Parsed, not searched: a text that only mentions an import runs nothing.
-        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            for statement in ast.parse(word).body:
-                if isinstance(statement, ast.Import):
-                    modules.update(*(alias.name.split(".") for alias in statement.names))
-                elif isinstance(statement, ast.ImportFrom) and statement.module:
-                    modules.update(statement.module.split("."), (alias.name for alias in statement.names))
-    return modules
+    return turn.find_last(
+        lambda call: (
+            any(executes_code(run, code) for run in call.successful_runs("other", "build", "lint"))
+            and turn.is_fresh(call)
+        )
+    )

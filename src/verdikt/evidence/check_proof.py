@@ -5,7 +5,7 @@ from verdikt.claims.wording import has_wording
 from verdikt.evidence.proof_request import Missing, ProofRequest
 from verdikt.evidence.validator import Proof
 from verdikt.model.work_tree import is_test_file
-from verdikt.runs.program_kinds import is_partial_test_run
+from verdikt.runs.program_kinds import applies_some_rules, is_partial_test_run
 from verdikt.runs.shell_runs import ProgramRun, read_runs
 from verdikt.turns.own_tests import find_unrun_test
 
@@ -73,7 +73,7 @@ def _find_unselected_test(request: ProofRequest) -> str:
 def describe_missing_tests(request: ProofRequest) -> str:
     """Return which tests were taken out of the run in this turn; empty when none, or when the message says so."""
     facts = request.turn.facts
-    if request.names_fewer_tests:
+    if request.turn.accepts_fewer_tests:
         return ""
     marks = facts.tests_after.marks - facts.tests_before.marks
     if marks > 0:
@@ -96,11 +96,14 @@ def prove_build(request: ProofRequest) -> Proof | Missing:
 
 def prove_lint(request: ProofRequest) -> Proof | Missing:
     """Prove that a linter found nothing."""
-    kinds = {run.kind for run in _read_named_runs(request)}
+    runs = _read_named_runs(request)
+    kinds = {run.kind for run in runs}
     # `cargo check` is clean.
     if "build" in kinds and "lint" not in kinds and not has_wording("lint", request.text):
         return prove_build(request)
-    return _prove_by_validator(request, "lint_clean", "lint")
+    # `ruff check --select I` claims no more than that.
+    part = {"part": "yes"} if any(applies_some_rules(run.argv) for run in runs) else {}
+    return _prove_by_validator(request, "lint_clean", "lint", **part)
 
 
 def prove_types(request: ProofRequest) -> Proof | Missing:
@@ -108,6 +111,6 @@ def prove_types(request: ProofRequest) -> Proof | Missing:
     return _prove_by_validator(request, "types_clean", "types")
 
 
-def _prove_by_validator(request: ProofRequest, name: str, kind: str) -> Proof | Missing:
-    proof = request.try_validator(name)
+def _prove_by_validator(request: ProofRequest, name: str, kind: str, **arguments: str) -> Proof | Missing:
+    proof = request.try_validator(name, arguments)
     return proof if proof.holds else Missing(proof.reason, kind)

@@ -45,18 +45,18 @@ def prove_outgoing(request: ProofRequest) -> Proof | Missing:
     """Prove that something was deployed, published, migrated or sent: its page answers, or such a command succeeded."""
     turn = request.turn
     urls = turn.contract.get_targets("urls") if turn.contract else ()
-    for url in urls:
-        proof = request.try_validator("http_2xx", {"url": url})
-        if proof.holds:
+    for arguments in [{"url": url} for url in urls] or [{}]:
+        if (proof := request.try_validator("http_2xx", arguments)).holds:
             return proof
-    if not urls and (proof := request.try_validator("http_2xx")).holds:
-        return proof
     # The last one counts: a deployment that failed may have been repeated.
-    for call in reversed(turn.calls):
-        if any(_is_outgoing(run, request.text) for run in call.successful_runs("other", "build", "http")):
-            return hold("launched", call.seq)
-        if call.kind in ("mcp", "other", "agent") and call.ok:
-            return hold("launched", call.seq)
+    calls = turn.find_last(
+        lambda call: (
+            any(_is_outgoing(run, request.text) for run in call.successful_runs("other", "build", "http"))
+            or (call.kind in ("mcp", "other", "agent") and call.ok)
+        )
+    )
+    if calls:
+        return hold("launched", *calls)
     if urls:
         return Missing(proof.reason, f"fetch {urls[0]}")
     return Missing("nothing in this turn deployed, published or reached anything")
@@ -78,15 +78,18 @@ def prove_effect(request: ProofRequest) -> Proof | None:
     if has_wording("code_work", request.text) or find_changed_names(request.text):
         return None
     edits_text = has_wording("edit", request.text)
-    for call in reversed(request.turn.calls):
-        for run in call.successful_runs("other", "http"):
-            is_remote = run.kind == "other" and resolve_program_name(run.argv[0]) in _OUTGOING_PROGRAMS
-            is_named = not edits_text and not is_file_handler(run.argv) and shares_word(run, request.text)
-            if is_named or is_remote:
-                return hold("command_effect", call.seq)
-        if call.kind == "mcp" and call.ok and _shares_stem(re.split(r"[^A-Za-z]+", call.tool), request.text):
-            return hold("command_effect", call.seq)
-    return None
+
+    def is_reported(run: ProgramRun) -> bool:
+        is_remote = run.kind == "other" and resolve_program_name(run.argv[0]) in _OUTGOING_PROGRAMS
+        return is_remote or not (edits_text or is_file_handler(run.argv) or not shares_word(run, request.text))
+
+    calls = request.turn.find_last(
+        lambda call: (
+            any(map(is_reported, call.successful_runs("other", "http")))
+            or (call.kind == "mcp" and call.ok and _shares_stem(re.split(r"[^A-Za-z]+", call.tool), request.text))
+        )
+    )
+    return hold("command_effect", *calls) if calls else None
 
 
 def shares_word(run: ProgramRun, text: str) -> bool:
@@ -104,7 +107,5 @@ def prove_reading(request: ProofRequest) -> Proof | None:
     text = request.text
     if not has_wording("look", text) or any(has_wording(what, text) for what in ("code_work", "edit", "write")):
         return None
-    for call in reversed(request.turn.calls):
-        if call.kind in ("read", "fetch", "mcp") or call.runs:
-            return hold("looked", call.seq)
-    return None
+    calls = request.turn.find_last(lambda call: call.kind in ("read", "fetch", "mcp") or bool(call.runs))
+    return hold("looked", *calls) if calls else None

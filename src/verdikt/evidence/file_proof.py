@@ -1,6 +1,7 @@
 """Proof of a claim that files were created, renamed, moved or deleted: the file system shows it. Pure."""
 
 import re
+from re import Pattern
 
 from verdikt.claims.named_objects import find_changed_names, find_directory_names, find_file_names
 from verdikt.claims.wording import has_wording
@@ -14,7 +15,7 @@ from verdikt.evidence.change_proof import (
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.model.work_tree import classify_file
+from verdikt.model.work_tree import EMPTY_STAMPS, classify_file
 from verdikt.turns.turn import TurnEvidence, is_path_below, is_same_path
 
 _FILE_WORK = compile_lazily(
@@ -35,6 +36,10 @@ def prove_file_operation(request: ProofRequest) -> Proof | Missing:
     names = tuple(dict.fromkeys(name for name in names if name in request.turn.facts.paths))
     if not names or (request.turn.facts.changes is None and not request.turn.calls):
         return prove_change(request)
+    # `Copied a.json to b.json`: whatever was done, the second one is there.
+    for _, target in _list_pairs(request, _TO, names):
+        if not request.turn.facts.paths.get(target):
+            return Missing(f"`{target}` does not exist")
     if has_wording("move", request.text):
         return _prove_move(request, names)
     if has_wording("delete", request.text):
@@ -45,9 +50,41 @@ def prove_file_operation(request: ProofRequest) -> Proof | Missing:
     return prove_change(request) if any(map(request.turn.facts.paths.get, names)) else _prove_deletion(request, names)
 
 
+_AND = compile_lazily(
+    r"(?:,|、|&|\b(?:and|as well as|und|sowie|et|y|e|и)\b|と|和|및|와|과)(?: (?:its|the|also|die|das|le|la|el|o)\b)?",
+    re.IGNORECASE,
+)
+_TO = compile_lazily(r"→|->|=>|\b(?:to|into|as|nach|zu|en|vers|à|a|para|в)\b|[をに로为到]|으로", re.IGNORECASE)
+"""What stands between two names: that both were treated alike, or that one became the other."""
+
+
+def _list_pairs(request: ProofRequest, glue: Pattern[str], names: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return the names that follow each other with nothing but such words between them."""
+    quoted = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    parts = re.split(rf"(?<![\w./-])(?:\./)?({quoted})(?![\w/-]|\.\w)", request.text)
+    found = [(parts[i], parts[i + 1].strip("`\"'*() "), parts[i + 2]) for i in range(1, len(parts) - 2, 2)]
+    return [(first, second) for first, between, second in found if glue.fullmatch(between)]
+
+
+def _find_survivor(request: ProofRequest, names: tuple[str, ...], gone: list[str]) -> str:
+    """Return a file that is said to be deleted and that is only emptied, or as it was; empty without one."""
+    facts = request.turn.facts
+    emptied = [path for path, (_, new) in (facts.changes or {}).items() if new in EMPTY_STAMPS]
+    objects = find_changed_names(request.text)
+    if name := next((name for name in objects if is_changed(name, tuple(emptied))), ""):
+        return name
+    for pair in _list_pairs(request, _AND, names):
+        left = [name for name in pair if name not in gone]
+        if len(left) == 1 and facts.changes is not None and not is_changed(left[0], tuple(facts.changes)):
+            return left[0]
+    return ""
+
+
 def _prove_deletion(request: ProofRequest, names: tuple[str, ...]) -> Proof | Missing:
     turn, facts = request.turn, request.turn.facts
     gone = [name for name in names if not facts.paths.get(name) or name in facts.deleted_paths]
+    if survivor := _find_survivor(request, names, gone):
+        return Missing(f"`{survivor}` still exists")
     if not gone:
         # `removed the flag from app.py`: what was deleted is inside the file.
         if any(is_changed(name, list_changed_paths(turn)) for name in names):
@@ -63,12 +100,23 @@ def _prove_deletion(request: ProofRequest, names: tuple[str, ...]) -> Proof | Mi
 def _prove_move(request: ProofRequest, names: tuple[str, ...]) -> Proof | Missing:
     turn, facts = request.turn, request.turn.facts
     changed = {*facts.created_paths, *facts.deleted_paths}
+    for old, new in _list_pairs(request, _TO, names):
+        # What was moved out of a file that was changed was a part of it.
+        is_whole = is_changed(new, facts.created_paths) and not is_changed(
+            old, tuple(set(facts.changes or ()) - changed)
+        )
+        if is_whole and facts.paths.get(old) and old not in facts.deleted_paths:
+            return Missing(f"`{old}` still exists")
     for name in names:
         touched = any(is_path_below(path, name) or is_same_path(path, name) for path in changed)
         if not touched and not _find_handling(turn, name):
             # Something in the file was renamed or moved, not the file.
             return prove_change(request)
     existing = [name for name in names if facts.paths.get(name) and name not in facts.deleted_paths]
+    arrived = {path.rpartition("/")[2] for path in facts.created_paths}
+    # `Moved a.txt and b.txt to the archive`: all that is named is where it was.
+    if not existing and arrived.issuperset(name.rpartition("/")[2] for name in names):
+        return hold("file_state", *_find_handling(turn, names[0]))
     if len(names) > 1 and (not existing or len(existing) == len(names)):
         wrong = f"`{names[0]}` still exists" if existing else f"`{names[-1]}` does not exist"
         return Missing(wrong)
@@ -95,10 +143,12 @@ def _prove_creation(request: ProofRequest, names: tuple[str, ...]) -> Proof | Mi
 
 def _find_handling(turn: TurnEvidence, name: str) -> tuple[int, ...]:
     """Return the last successful call that wrote, moved or deleted this path."""
-    for call in reversed(turn.calls):
-        if call.failed:
-            continue
-        words = [word for run in call.runs if run.kind == "other" for word in run.argv[1:]]
-        if any(is_same_path(name, word.rstrip("/")) for word in (*call.edited, *words)):
-            return (call.seq,)
-    return ()
+    return turn.find_last(
+        lambda call: (
+            not call.failed
+            and any(
+                is_same_path(name, word.rstrip("/"))
+                for word in (*call.edited, *(word for run in call.runs if run.kind == "other" for word in run.argv[1:]))
+            )
+        )
+    )

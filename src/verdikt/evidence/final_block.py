@@ -93,22 +93,14 @@ def _check_claim(claim: Mapping[str, Any], look_up: ValidatorPassLookup) -> list
     entry = look_up(number) if number else None
     if entry is None:
         return [f"`ledger_entry_id`: expected a signed entry of this session, found `{str(seq)[:80]}`"]
-    return _compare_claim(claim, entry)
-
-
-def _compare_claim(claim: Mapping[str, Any], entry: Mapping[str, Any]) -> list[str]:
-    """Return where a claim differs from the entry that it names."""
     faults = [
-        f"`{key}`: expected `{entry.get(field)}` as in entry {claim['ledger_entry_id']}, found `{str(claim[key])[:80]}`"
+        f"`{key}`: expected `{entry.get(field)}` as in entry {seq}, found `{str(claim[key])[:80]}`"
         for key, field in (("claim_type", "claim"), ("validator_id", "validator"))
         if key in claim and claim[key] != entry.get(field)
     ]
-    artifact_hash = claim.get("artifact_hash")
-    if artifact_hash is not None and artifact_hash not in entry["hashes"]:
-        faults.append(
-            f"`artifact_hash`: expected one of what entry {claim['ledger_entry_id']} rests on, found"
-            f" `{str(artifact_hash)[:80]}`"
-        )
+    artifact = claim.get("artifact_hash")
+    if artifact is not None and artifact not in entry["hashes"]:
+        faults.append(f"`artifact_hash`: expected one of what entry {seq} rests on, found `{str(artifact)[:80]}`")
     return faults
 
 

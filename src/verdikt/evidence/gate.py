@@ -5,6 +5,7 @@ what is missing and which command would prove it. Everything it uses is in the l
 """
 
 import enum
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,6 +25,7 @@ from verdikt.evidence.refusal import (
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.validator import Proof, ProofStatus
 from verdikt.model.canonical_json import hash_canonical
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.turns.turn import TurnEvidence
 
 MAX_REFUSALS = 12
@@ -157,6 +159,9 @@ def judge_turn(
     )
 
 
+_TODO_TEST = compile_lazily(r"\b(?:test|it)\.todo\b|\b[1-9]\d* todos?\b", re.IGNORECASE)
+
+
 def _prove_claims(
     claims: Sequence[SentenceClaim], turn: TurnEvidence, settings: EvidenceSettings, message: str
 ) -> tuple[list[tuple[SentenceClaim, Proof]], list[MissingProof], list[str], str]:
@@ -170,7 +175,7 @@ def _prove_claims(
     missing: list[MissingProof] = []
     topics: list[str] = []
     unknown = ""
-    if has_wording("fewer_tests", message):
+    if has_wording("fewer_tests", message) or _TODO_TEST.search(message):
         # The message says itself that tests are gone, so a smaller run is no contradiction.
         turn = replace(turn, accepts_fewer_tests=True)
     # The last ones, without the sentences that claim nothing: many of those must not hide a claim at the end.
@@ -199,15 +204,17 @@ def _prove_claims(
 def _drop_repeated(missing: Sequence[MissingProof]) -> list[MissingProof]:
     """Return what is missing, each gap of a sentence once: its parts and its topics often have the same one."""
     distinct: list[MissingProof] = []
-    for one in missing:
+    # One that names a command says more than one with the same reason that names none.
+    for one in sorted(missing, key=lambda gap: not gap.command):
         if not any(
-            (one.reason, one.command) == (other.reason, other.command)
+            one.reason == other.reason
+            and one.command in ("", other.command)
             and other.claim.start <= one.claim.start
             and one.claim.end <= other.claim.end
             for other in distinct
         ):
             distinct.append(one)
-    return distinct
+    return sorted(distinct, key=missing.index)
 
 
 def _read_admission(claim: SentenceClaim, turn: TurnEvidence) -> SentenceClaim:

@@ -20,7 +20,6 @@ from verdikt.model.action import Action, Outcome
 from verdikt.model.entry import EntryKind
 from verdikt.model.hook_message import Answer, Prompt, Turn
 from verdikt.model.redaction import redact_text
-from verdikt.model.work_tree import classify_file
 from verdikt.observe.alerts import DAY_SECONDS, clear_mark, mark_first_breach, note_crashes
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.transcript import Transcript, find_call_ids, read_transcript
@@ -28,11 +27,11 @@ from verdikt.observe.world import digest_file, expand_user
 from verdikt.prompts.contract import Contract, extend_contract, is_continuation, read_contract, to_yaml
 from verdikt.prompts.override import find_overrides
 from verdikt.runs.logged_call import build_call_evidence, list_edits
-from verdikt.runs.shell_runs import is_file_handler, read_runs
+from verdikt.runs.shell_runs import read_runs
 from verdikt.turns.facts import record_checked_tree
 from verdikt.turns.loader import TurnLoader
 from verdikt.turns.observer import TurnObserver
-from verdikt.turns.turn import is_path_below
+from verdikt.turns.run_inspector import find_checked_directory, inspect_runs
 from verdikt.turns.unseen_calls import (
     GAP_UNSEEN,
     can_compare_transcript,
@@ -61,9 +60,6 @@ MAX_STOP_FILES = 200
 
 GATE_CRASHES = "_gate_crash.json"
 """File with the sessions that a failure of the gate has refused in their current turn."""
-
-_CHECK_KINDS = frozenset({"test", "build", "lint", "commit"})
-"""Kinds of runs after which the source tree is hashed, so that a later change shows, by any program."""
 
 _MAX_TRANSCRIPT_READS = 30
 """Maximum number of reads of a transcript whose last message is not written yet."""
@@ -145,34 +141,15 @@ class EvidenceGate:
             path if path == "*" else os.path.normpath(os.path.join(action.cwd, expand_user(path, self.env)))
             for path in list_edits(action)
         )
-        written = {path: digest for path in edited if path != "*" and (digest := self._digest_file(path))}
+        named = ((path, os.path.join(self._base_directory, path)) for path in edited if path != "*")
+        written = {path: digest for path, place in named if (digest := self.read_path(place, digest_file, ""))}
         evidence = build_call_evidence(action, outcome, written=written, ended=self.clock.now(), edited=edited)
-        directory = self._find_checked_directory(action.cwd, evidence.get("runs", ()))
+        prefixes = [tuple(run.argv) for custom in self.settings.validators for run in read_runs(custom.command)]
+        directory = find_checked_directory(action.cwd, evidence.get("runs", ()), prefixes, self.read_path)
         if directory and (tree := self._observer.read_tree(os.path.join(self._base_directory, directory))):
             evidence["tree"] = record_checked_tree(tree)
-            faults = self._observer.find_run_faults(action.cwd, action.command, evidence["runs"], tree)
-            for position, fault in faults.items():
-                evidence["runs"][position].update(fault)
+            evidence["runs"] = inspect_runs(action.cwd, action.command, evidence["runs"], tree, self.read_path)
         return evidence
-
-    def _find_checked_directory(self, cwd: str, runs: Sequence[Mapping[str, Any]]) -> str:
-        """Return the directory of the first run that can prove something about the sources; empty without one."""
-        prefixes = [tuple(run.argv) for custom in self.settings.validators for run in read_runs(custom.command)]
-        for run in runs:
-            argv = tuple(run["argv"])
-            directory = os.path.normpath(os.path.join(cwd, run["cwd"] or "."))
-            is_check = run["kind"] in _CHECK_KINDS or any(argv[: len(prefix)] == prefix for prefix in prefixes)
-            # Where a project has no check, a run of the changed program is one: `python3 hello.py`.
-            words = (*argv, run.get("reads", ""))
-            if is_check or (run["kind"] == "other" and self._executes_file(words, directory)):
-                # A check of a part of the project is about the sources of the whole.
-                return cwd if is_path_below(directory, cwd) else directory
-        return ""
-
-    def _executes_file(self, argv: tuple[str, ...], directory: str) -> bool:
-        """Return whether a run names a file of code, and is not one that only copies, moves or formats it."""
-        paths = [os.path.join(directory, word) for word in argv if classify_file(word) == "code"]
-        return not is_file_handler(argv) and any(self.read_path(path, os.path.isfile, False) for path in paths)
 
     def judge_stop(self, turn: Turn) -> Answer:
         """Compare what the agent claims with the log of the turn; sign the proofs, record and count refusals."""
@@ -182,7 +159,10 @@ class EvidenceGate:
 
         transcript = self._read_finished_transcript(turn)
         if turn.message is None and not transcript.message.strip():
-            self._record_empty_transcript(turn, transcript.status)
+            place, now = turn.transcript_path, self.clock.now()
+            record_extraction(
+                self.store.home, session=session, status=transcript.status, text_empty=True, transcript=place, now=now
+            )
         if turn.message is None and transcript.status in _UNREADABLE_REASONS:
             return self._refuse_unreadable(turn, transcript.status)
 
@@ -202,7 +182,8 @@ class EvidenceGate:
         )
         evidence = replace(evidence, facts=facts, unlisted=unlisted)
         undecided_calls = self.turns.find_undecided_calls(session, state, transcript.tool_uses, evidence)
-        faults = self._check_final_block(message, evidence.contract, session)
+        look_up, is_off = self._validator_pass_lookup(session), settings.final_block == "off"
+        faults = () if is_off else check_final_block(message, settings.final_name, evidence.contract, look_up)
         judgement = judge_turn(
             read_claims(message),
             evidence,
@@ -253,14 +234,14 @@ class EvidenceGate:
 
     def _read_finished_transcript(self, turn: Turn) -> Transcript:
         """Return the transcript, once its last message is written or the wait for it is over."""
-        path = turn.transcript_path
-        transcript = self._read_transcript(path) if path else Transcript("unreadable")
+        path, unreadable = turn.transcript_path, Transcript("unreadable")
+        transcript = self.read_path(path, read_transcript, unreadable) if path else unreadable
         for _ in range(_MAX_TRANSCRIPT_READS):
             if turn.message is not None or not transcript.is_unfinished:
                 break
             # Hosts call the stop hook before they have flushed the last message to the file.
             self.clock.sleep(0.05)
-            transcript = self._read_transcript(path)
+            transcript = self.read_path(path, read_transcript, unreadable)
         return transcript
 
     def _sign_proofs(self, session: str, judgement: "GateJudgement", faults: Sequence[str]) -> "GateJudgement":
@@ -332,17 +313,6 @@ class EvidenceGate:
         now = SystemClock().now()
         note_crashes(self.store.home, hook, now, threshold=self.settings.crashes_per_hour, **self._notice_paths())
 
-    def _record_empty_transcript(self, turn: Turn, status: str) -> None:
-        """Record a stop at which the transcript held no message."""
-        record_extraction(
-            self.store.home,
-            session=turn.session_id,
-            status=status,
-            text_empty=True,
-            transcript=turn.transcript_path,
-            now=self.clock.now(),
-        )
-
     def read_path(self, path: str, read: Callable[[str], T], default: T) -> T:
         """Return `read(path)`, read with the rights of the user who asks; `default` when those do not suffice."""
         try:
@@ -351,16 +321,10 @@ class EvidenceGate:
         except PermissionError:
             return default
 
-    def _digest_file(self, path: str) -> str:
-        return self.read_path(os.path.join(self._base_directory, path), digest_file, "")
-
     def hash_sources(self, root: str) -> str | None:
         """Return the digest of the sources below a root as they are now; None when they cannot be hashed."""
         tree = self._observer.read_tree(root)
         return tree.digest if tree is not None and tree.root == root else None
-
-    def _read_transcript(self, path: str) -> "Transcript":
-        return self.read_path(path, read_transcript, Transcript("unreadable"))
 
     def _notice_paths(self) -> dict[str, str]:
         """Return the files in which repeated events are reported."""
@@ -379,13 +343,6 @@ class EvidenceGate:
             "Instead: say what was done and what was not verified; a person should run `verdikt doctor`"
         )
         return Answer(allowed=False, reason=reason, guard="evidence")
-
-    def _check_final_block(self, message: str, contract: Any, session: str) -> tuple[str, ...]:
-        """Return the faults of the fenced final block, where the settings require one."""
-        if self.settings.final_block == "off":
-            return ()
-
-        return check_final_block(message, self.settings.final_name, contract, self._validator_pass_lookup(session))
 
     def _validator_pass_lookup(self, session: str) -> "ValidatorPassLookup":
         def look_up(seq: int) -> Mapping[str, Any] | None:

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from collections.abc import Iterable
 
 from verdikt.claims.named_objects import find_changed_names, find_ref_names, find_spans
 from verdikt.claims.wording import has_wording
@@ -17,10 +16,21 @@ from verdikt.turns.turn import is_same_path
 _FORGES = find_role("forge")
 _VERSION_CONTROL = find_role("version_control")
 _HISTORY_PROGRAMS = _FORGES | _VERSION_CONTROL
+_MERGES = frozenset().union(*(find_task_words(name, "merges") for name in _HISTORY_PROGRAMS))
 _ON_BRANCH = compile_lazily(
     r"\b(?:on|to|in|onto|into|from|auf|dans|sur|en|na|no|в|на) (?:\S+ )?\S*\s*branch", re.IGNORECASE
 )
 
+_INTO = compile_lazily(
+    r"`(?P<source>[\w./-]+)`[^.;`\n]{0,20}?\b(?:into|in|to|dans|en|em|в)\b[^.;`\n]{0,12}`(?P<target>[\w./-]+)`",
+    re.IGNORECASE,
+)
+_ALSO_ON = compile_lazily(
+    r"(?:\b(?:and|und|et|y|e|и|also|auch|auf|both)\b|と|和)[^.;\n]{0,20}?\b(?:on|from|at|in|auf|von|sur|de|en|na|no|на|в)"
+    r" (?:the |dem |le |el )?`?(\w+)",
+    re.IGNORECASE,
+)
+_VERSION = compile_lazily(r"v?\d+(?:\.\d+)+[\w.-]*")
 _REF_WORK = compile_lazily(
     r"\b(?:creat|switch|delet|remov|renam|cut|made|start|open|check)\w*\b[^.\n]{0,40}\bbranch|\bbranch\b[^.\n]{0,40}"
     r"\b(?:creat|delet|remov)ed\b|\btagged\b|\b(?:creat|add|delet|push)\w*\b[^.\n]{0,30}\btag\b",
@@ -33,9 +43,14 @@ def is_about_refs(request: ProofRequest) -> bool:
     text = request.text
     if _REF_WORK.search(text) or has_wording("new_branch", text) or has_wording("stash", text):
         return True
-    # In whichever words: it speaks of a branch or a tag, and names one that came or went.
+    # In whichever words: it speaks of a branch, a tag or a deletion, and names one that came or went.
     is_about_name = (has_wording("branch", text) and not _ON_BRANCH.search(text)) or has_wording("tag", text)
-    return is_about_name and not _list_differing_refs(request).isdisjoint(find_spans(text))
+    return (is_about_name or _is_ref_deletion(text)) and not _list_differing_refs(request).isdisjoint(find_spans(text))
+
+
+def _is_ref_deletion(text: str) -> bool:
+    """Return whether a sentence speaks of something deleted that is no file."""
+    return has_wording("delete", text) and not find_changed_names(text)
 
 
 def _list_differing_refs(request: ProofRequest) -> set[str]:
@@ -64,11 +79,12 @@ def prove_commit(request: ProofRequest) -> Proof | Missing:
         return _prove_refs(request, before, after, "refs/tags/", "tag")
     if has_wording("merge", text):
         return _prove_merge(request, before, after)
-    is_about_branch = has_wording("new_branch", text) or has_wording("branch", text)
+    is_deletion = _is_ref_deletion(text) and not _list_differing_refs(request).isdisjoint(find_spans(text))
+    is_about_branch = is_deletion or has_wording("new_branch", text) or has_wording("branch", text)
     # What names no branch is about a commit, in whatever words: silence must not prove it.
     if (has_wording("commit", text) or not is_about_branch) and (missing := _find_uncommitted(request, before, after)):
         return missing
-    if has_wording("new_branch", text) or (has_wording("branch", text) and not _ON_BRANCH.search(text)):
+    if is_deletion or has_wording("new_branch", text) or (has_wording("branch", text) and not _ON_BRANCH.search(text)):
         return _prove_refs(request, before, after, "refs/heads/", "branch")
     return hold("git_state", *_find_calls(request, "commit"))
 
@@ -93,26 +109,30 @@ def _prove_by_log(request: ProofRequest) -> Proof | Missing:
     return hold("git_command", *pushes) if pushes else Missing(proof.reason, "commit")
 
 
-def _find_calls(request: ProofRequest, *commands: str) -> tuple[int, ...]:
+def _find_calls(request: ProofRequest, *commands: str, programs: frozenset[str] = _HISTORY_PROGRAMS) -> tuple[int, ...]:
     """Return the last successful call of git, or of a forge's program, with one of these subcommands."""
-    for call in reversed(request.turn.calls):
-        for run in call.successful_runs("other", "commit", "look"):
-            if run.argv[0] in _HISTORY_PROGRAMS and set(commands) & set(run.argv[1:5]):
-                return (call.seq,)
-        if call.kind == "mcp" and call.ok and any(command in call.tool for command in commands):
-            return (call.seq,)
-    return ()
+    wanted = set(commands)
+    return request.turn.find_last(
+        lambda call: (
+            any(
+                run.argv[0] in programs and wanted & set(run.argv[1:5])
+                for run in call.successful_runs("other", "commit", "look")
+            )
+            or (call.kind == "mcp" and call.ok and any(command in call.tool for command in commands))
+        )
+    )
+
+
+def _list_history_runs(request: ProofRequest, programs: frozenset[str] = _VERSION_CONTROL) -> list[tuple[str, ...]]:
+    """Return the words of each command of git that succeeded in this turn."""
+    runs = (run for call in request.turn.calls for run in call.successful_runs("other", "commit", "look"))
+    return [run.argv for run in runs if run.argv[0] in programs]
 
 
 def _has_deleted_ref(request: ProofRequest, name: str) -> bool:
     """Return whether a command of this turn deleted a branch or a tag of that name."""
-    runs = (run for call in request.turn.calls for run in call.successful_runs("other", "commit", "look"))
-    return any(
-        run.argv[0] in _HISTORY_PROGRAMS
-        and name in run.argv
-        and not find_task_words(run.argv[0], "deletes").isdisjoint(run.argv)
-        for run in runs
-    )
+    runs = (argv for argv in _list_history_runs(request, _HISTORY_PROGRAMS) if name in argv)
+    return any(not find_task_words(argv[0], "deletes").isdisjoint(argv) for argv in runs)
 
 
 def _find_uncommitted(request: ProofRequest, before: GitState, after: GitState) -> Missing | None:
@@ -153,24 +173,42 @@ def _prove_refs(request: ProofRequest, before: GitState, after: GitState, prefix
     if is_deletion:
         # One that was made after the prompt leaves no trace in the states; the command that took it away does.
         differing |= {name for name in names if name not in new and _has_deleted_ref(request, name)}
+    if word == "tag" and not is_deletion and not names:
+        # `Tagged the last commit as v1.2`: any of the versions that it names.
+        versions = tuple(span for span in find_spans(request.text) if _VERSION.fullmatch(span))
+        names = versions[:1] if (differing | moved).isdisjoint(versions) else ()
     wrong = [name for name in names if name not in differing | (set() if is_deletion else moved | renamed)]
     if wrong and is_deletion:
         return Missing(f"`{wrong[0]}` still exists" if wrong[0] in new else f"nothing deleted the {word} `{wrong[0]}`")
     if wrong:
         return Missing(f"git has no {word} `{wrong[0]}` that is new")
+    if is_deletion and (ref := _find_remote_branch(request, differing, after)):
+        return Missing(f"`{ref}` still exists")
     if not differing and not moved:
         return Missing(f"git shows no new {word} since you were asked")
     return hold("git_state", *_find_calls(request, word, "switch", "checkout"))
 
 
+def _find_remote_branch(request: ProofRequest, deleted: set[str], after: GitState) -> str:
+    """Return a remote's branch that is still there although the sentence says that it was deleted there; else empty."""
+    places = {match[1] for match in _ALSO_ON.finditer(request.text)}
+    remotes = after.remotes if "remote" in places else places.intersection(after.remotes)
+    refs = (f"{remote}/{name}" for remote in remotes for name in sorted(deleted) if name in request.text)
+    return next((ref for ref in refs if f"refs/remotes/{ref}" in after.refs), "")
+
+
 def _prove_merge(request: ProofRequest, before: GitState, after: GitState) -> Proof | Missing:
     if after.operation:
         return Missing(f"a {after.operation} is still under way in the repository")
-    remote = _find_remote_merge(request)
-    if remote:
+    if remote := _find_calls(request, "merge", programs=_FORGES):
         return hold("git_command", *remote)
     if not _has_moved_branch(before, after):
         return Missing("no branch has moved since you were asked, so nothing was merged")
+    if match := _INTO.search(request.text):
+        source, target = match["source"], match["target"]
+        is_squash = any("--squash" in run.argv for call in request.turn.calls for run in call.runs)
+        if target == after.branch and source in request.turn.facts.unmerged and not is_squash:
+            return Missing(f"`{target}` does not contain `{source}`", f"run git merge {shlex.quote(source)}")
     calls = _find_merges(request)
     # A branch that stands where another stood before was moved forward, by whatever command.
     if not calls and not _has_joined_branch(before, after):
@@ -182,19 +220,15 @@ def _find_merges(request: ProofRequest) -> tuple[int, ...]:
     """Return the last call that merged; one that stopped at a conflict counts unless it was broken off."""
     for call in reversed(request.turn.calls):
         for run in call.runs:
-            words = set(run.argv[1:5])
-            if run.argv[0] in _HISTORY_PROGRAMS and words & find_task_words(run.argv[0], "merges"):
-                return () if words & find_task_words(run.argv[0], "ends") else (call.seq,)
+            words, name = set(run.argv[1:5]), run.argv[0]
+            if name in _HISTORY_PROGRAMS and words & find_task_words(name, "merges"):
+                return () if words & find_task_words(name, "ends") else (call.seq,)
             # A script or a task of the project, by its name.
-            if run.kind == "other" and run.argv[0] not in _HISTORY_PROGRAMS and "merge" in run.command_line:
+            if run.kind == "other" and name not in _HISTORY_PROGRAMS and "merge" in run.command_line:
                 return (call.seq,)
-        if call.kind == "mcp" and call.ok and any(command in call.tool for command in _list_merges()):
+        if call.kind == "mcp" and call.ok and any(command in call.tool for command in _MERGES):
             return (call.seq,)
     return ()
-
-
-def _list_merges() -> frozenset[str]:
-    return frozenset().union(*(find_task_words(name, "merges") for name in _HISTORY_PROGRAMS))
 
 
 def _has_joined_branch(before: GitState, after: GitState) -> bool:
@@ -205,15 +239,6 @@ def _has_joined_branch(before: GitState, after: GitState) -> bool:
         for name, id in known.items()
         if name.startswith("refs/heads/")
     )
-
-
-def _find_remote_merge(request: ProofRequest) -> Iterable[int]:
-    for call in reversed(request.turn.calls):
-        if any(run.argv[0] in _FORGES and "merge" in run.argv for run in call.successful_runs("other")):
-            return (call.seq,)
-        if call.kind == "mcp" and call.ok and "merge" in call.tool:
-            return (call.seq,)
-    return ()
 
 
 def _has_moved_branch(before: GitState, after: GitState) -> bool:
@@ -230,19 +255,25 @@ def prove_settings(request: ProofRequest) -> Proof | None:
     if before is None or after is None or before.settings == after.settings or has_wording("code_work", request.text):
         return None
     # The settings show that it succeeded, also where the host does not tell.
-    for call in reversed(request.turn.calls):
-        for run in call.runs:
-            if not call.failed and run.argv[0] in _VERSION_CONTROL and shares_word(run, request.text):
-                return hold("git_state", call.seq)
-    return None
+    calls = request.turn.find_last(
+        lambda call: (
+            not call.failed
+            and any(run.argv[0] in _VERSION_CONTROL and shares_word(run, request.text) for run in call.runs)
+        )
+    )
+    return hold("git_state", *calls) if calls else None
 
 
 def prove_push(request: ProofRequest) -> Proof | Missing:
     """Prove that the work is on the remote: a remote-tracking branch contains the commit."""
     before, after = request.turn.facts.git_before, request.turn.facts.git_after
     # `Added the remote upstream` speaks of a remote and of no push.
-    if not has_wording("push", request.text) and (settings := prove_settings(request)) is not None:
-        return settings
+    if not has_wording("push", request.text) and before is not None and after is not None:
+        if (settings := prove_settings(request)) is not None:
+            return settings
+        if before.settings == after.settings and "remote" in request.text.lower():
+            named = "".join(f" `{name}`" for name in find_spans(request.text)[:1])
+            return Missing(f"git's settings are as they were when you were asked, so no remote{named} is new")
     calls = _find_calls(request, "push", "pr", "mr", "merge")
     if after is None:
         return hold("pushed", *calls) if calls else Missing("no push or merge in this turn", "push")
@@ -266,8 +297,7 @@ def prove_push(request: ProofRequest) -> Proof | Missing:
 
 def _find_unused_remote(request: ProofRequest, before: GitState | None, after: GitState) -> str:
     """Return a remote that is said to have been pushed to, while pushes named only others; empty without one."""
-    runs = [run for call in request.turn.calls for run in call.successful_runs("other", "commit", "look")]
-    pushes = [run.argv for run in runs if run.argv[0] in _VERSION_CONTROL and "push" in run.argv[1:5]]
+    pushes = [argv for argv in _list_history_runs(request) if "push" in argv[1:5]]
     used = {word for argv in pushes for word in argv if word in after.remotes}
     if before is None or not used or len(pushes) != sum(not used.isdisjoint(argv) for argv in pushes):
         return ""
@@ -293,8 +323,7 @@ def _find_unpushed_name(request: ProofRequest, before: GitState | None, after: G
     if has_wording("tag", text):
         named = [tag for tag in tags if tag in text]
         names += named or [tag for tag in tags if f"refs/tags/{tag}" not in before.refs]
-    runs = [run for call in request.turn.calls for run in call.successful_runs("other", "commit", "look")]
-    pushes = [run.argv for run in runs if run.argv[0] in _VERSION_CONTROL and "push" in run.argv[1:5]]
+    pushes = [argv for argv in _list_history_runs(request) if "push" in argv[1:5]]
     if not pushes or any(not find_task_words(argv[0], "tags").isdisjoint(argv) for argv in pushes):
         return ""
     words = {part.removeprefix("refs/tags/") for argv in pushes for word in argv for part in word.split(":")}

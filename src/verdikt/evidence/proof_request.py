@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from verdikt.claims.reader import SentenceClaim
-from verdikt.claims.wording import has_wording
 from verdikt.evidence.validator import Arguments, Proof, ProofStatus, run_validator
 from verdikt.evidence.validator_registry import VALIDATORS
 from verdikt.turns.turn import TurnEvidence
@@ -40,11 +39,6 @@ class ProofRequest:
     def text(self) -> str:
         """Return the sentence."""
         return self.claim.text
-
-    @property
-    def names_fewer_tests(self) -> bool:
-        """Return whether the message says itself that tests are skipped, expected to fail, or gone."""
-        return has_wording("fewer_tests", self.message)
 
     def try_validator(self, name: str, arguments: Arguments | None = None) -> Proof:
         """Return the answer of a built-in validator about the turn."""

@@ -1,12 +1,14 @@
 """What proves a claim, by what it is about: one row for each topic. Pure."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from verdikt.claims.named_objects import find_changed_names
 from verdikt.claims.topics import reports_change
 from verdikt.claims.wording import has_wording
 from verdikt.evidence.attempt import suggest_next_attempt
-from verdikt.evidence.change_proof import prove_change
+from verdikt.evidence.change_proof import CHECK_VALIDATORS, choose_check, prove_change
 from verdikt.evidence.check_proof import names_tests, prove_build, prove_lint, prove_tests, prove_types
 from verdikt.evidence.effect_proof import prove_install, prove_outgoing
 from verdikt.evidence.file_proof import is_about_files, prove_file_operation
@@ -15,6 +17,8 @@ from verdikt.evidence.proof_request import Missing, ProofRequest, Row, Unknowabl
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.validator import Proof, ProofStatus, run_validator
 from verdikt.evidence.validator_registry import build_custom_validator
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.model.work_tree import classify_file
 
 ROWS: Mapping[str, Row] = {
     "change": prove_change,
@@ -43,6 +47,13 @@ _VALIDATORS_BY_TOPIC: Mapping[str, tuple[str, ...]] = {
 _EFFECTS = frozenset({"launched", "command_effect"})
 """Proofs that rest on a command which changed something outside of the files."""
 
+_COMMAND_REPORT = compile_lazily(
+    r"\binstal|upgrad|\beinger|releas|deploy|publi|ship|upload|migr|post|mail|hochgel|\bsen[dt]|veröff|ausgel|déploy|despleg|implant"
+    r"|lan[zçc]|выпу|опубл|развер|установ|мигр|отправ|インストール|導入|公開|リリース|デプロイ|移行|送信|安装|发布|部署|迁移|发送|설치|배포|게시|출시|마이그레이션|전송|보냈",
+    re.IGNORECASE,
+)
+"""Words of a sentence about a command outside of the files, whatever files it names."""
+
 _REPEATABLE = frozenset({"tests", "build", "lint", "types", "commit", "push", "release", "deploy", "install"})
 """Topics about a state, which an earlier proof still shows while the sources are the same."""
 
@@ -56,12 +67,17 @@ def prove_topic(request: ProofRequest, topic: str, settings: EvidenceSettings) -
     # `The last commit now reads …` reports a new commit and no change of a file.
     names_commit = request.claim.topics == ("change",) and has_wording("commit", request.text)
     is_reworded = names_commit and not reports_change(request.text) and not request.turn.facts.changes
-    if is_reworded or (topic in ("change", "file_operation", "release") and is_about_refs(request)):
+    # `Deleted topic here and on origin` is about branches that went, and about nothing that was sent.
+    is_deletion = topic == "push" and has_wording("delete", request.text) and "push" not in request.text.lower()
+    may_be_ref = is_deletion or topic in ("change", "file_operation", "release")
+    if is_reworded or (may_be_ref and is_about_refs(request)):
         row = prove_commit
     elif topic == "change" and is_about_files(request.text):
         row = prove_file_operation
     elif topic == "tests" and "test" not in request.turn.facts.checks and not names_tests(request.text):
         # `I ran it and it prints the name`: of a program without tests, that is all there is to run.
+        row = prove_change
+    elif row in (prove_install, prove_outgoing) and _is_about_text(request.text):
         row = prove_change
     outcome = row(request)
     # What the row does not find may have been validated by name, or proven at an earlier stop.
@@ -74,6 +90,12 @@ def prove_topic(request: ProofRequest, topic: str, settings: EvidenceSettings) -
     if isinstance(outcome, Proof) and outcome.entries and max(outcome.entries) < turn.unproven_child:
         return Missing("a sub-agent ended without proof of its own claim, and nothing was checked since", "test")
     return outcome
+
+
+def _is_about_text(text: str) -> bool:
+    """Return whether a sentence is about what a file says: `Added redis to compose.yaml`, `Set 1.1 in package.json`."""
+    kinds = {classify_file(name) for name in find_changed_names(text)}
+    return bool(kinds) and kinds <= {"data", "document", "ci"} and not _COMMAND_REPORT.search(text)
 
 
 def _find_unknown_effect(request: ProofRequest, row: Row) -> Unknowable | None:
@@ -142,9 +164,8 @@ def _find_earlier_proof(request: ProofRequest, topic: str) -> Proof | Missing | 
 
 def _prove_again(request: ProofRequest, seq: int) -> Proof | Missing:
     """Prove a change that was proven before its sources were changed once more: by a check since then."""
-    for name in ("tests_pass", "build_passes", "lint_clean", "types_clean"):
+    for name in CHECK_VALIDATORS.values():
         if (proof := request.try_validator(name)).holds:
             return hold("earlier_proof", seq, *proof.entries)
-    checks = request.turn.facts.checks
-    kind = next((kind for kind in ("test", "build", "types", "lint") if kind in checks), "test")
-    return Missing("the sources were changed after this was proven, and nothing was checked since", kind)
+    reason = "the sources were changed after this was proven, and nothing was checked since"
+    return Missing(reason, choose_check(request.turn))

@@ -10,7 +10,7 @@ from verdikt.evidence.proof_request import Missing
 from verdikt.knowledge import find_page_check, find_parse_command
 from verdikt.model.work_tree import GitState
 from verdikt.runs.logged_call import LoggedCall
-from verdikt.runs.program_kinds import is_partial_test_run, is_type_check
+from verdikt.runs.program_kinds import applies_some_rules, is_partial_test_run, is_type_check
 from verdikt.runs.shell_runs import ProgramRun, read_runs
 from verdikt.turns.turn import TurnEvidence, is_path_below
 
@@ -43,7 +43,16 @@ def suggest_command(turn: TurnEvidence, missing: Missing) -> str:
         # A name that begins with a dash would be read as an option.
         path = f"./{missing.path}" if missing.path.startswith("-") else missing.path
         return template.format(shlex.quote(path)) if template else ""
-    return _find_own_command(turn, kind, full_suite=missing.full_suite) or turn.facts.checks.get(kind, "")
+    return _find_package_command(turn, kind) or _find_own_command(turn, kind, full_suite=missing.full_suite)
+
+
+def _find_package_command(turn: TurnEvidence, kind: str) -> str:
+    """Return the check of a changed package that no run of the turn was about; empty where there is none."""
+    if not (path := turn.find_other_package(kind)):
+        return ""
+    package = turn.facts.find_package(path)
+    command = turn.facts.package_checks.get(package, {}).get(kind, "")
+    return command and f"cd {shlex.quote(package)} && {command}"
 
 
 def _suggest_push(state: GitState | None) -> str:
@@ -64,7 +73,10 @@ def _find_own_command(turn: TurnEvidence, kind: str, *, full_suite: bool) -> str
         for run in call.runs:
             if not _is_of_kind(run, kind) or run.dry_run or run.argv[0].startswith("./"):
                 continue
-            if _is_elsewhere(turn, call, run):
+            # What ended well and still proves nothing does not do so the next time either.
+            is_masked = not run.status_propagates and run.command_line == call.command.strip()
+            is_empty = kind == "test" and call.ok and not (call.tests and call.tests.total)
+            if is_masked or _is_elsewhere(turn, call, run) or (is_empty and kind in turn.facts.checks):
                 continue
             # `npm run bundle` that failed may name no script at all; the project's own task exists.
             if call.failed and turn.facts.checks.get(kind, "").startswith(f"{run.argv[0]} "):
@@ -81,7 +93,7 @@ def _find_own_command(turn: TurnEvidence, kind: str, *, full_suite: bool) -> str
             _is_of_kind(run, kind) and not (full_suite and is_partial_test_run(run.argv)) for run in read_runs(hint)
         ):
             return hint
-    return "" if turn.facts.checks.get(kind) else part
+    return turn.facts.checks.get(kind, "") or part
 
 
 def _is_elsewhere(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> bool:
@@ -92,9 +104,10 @@ def _is_elsewhere(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> bool
 
 
 def _is_of_kind(run: ProgramRun, kind: str) -> bool:
-    if kind == "types":
-        return run.kind in ("lint", "build") and is_type_check(run.argv)
-    return run.kind == kind and not (kind == "lint" and is_type_check(run.argv))
+    if kind not in ("types", "lint"):
+        return run.kind == kind
+    is_linter = run.kind in ("lint", "build" if kind == "types" else "lint") and not applies_some_rules(run.argv)
+    return is_linter and is_type_check(run.argv) == (kind == "types")
 
 
 def render_refusal(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from verdikt.evidence.validator import Arguments, Predicate
 from verdikt.model.work_tree import classify_file
 from verdikt.runs.logged_call import LoggedCall
+from verdikt.runs.program_kinds import applies_some_rules
 from verdikt.runs.shell_runs import ProgramRun
 from verdikt.turns.turn import TurnEvidence, is_same_path
 
@@ -52,6 +53,9 @@ def build_run_predicate(
             for run in call.runs:
                 if run.kind not in kinds or not is_relevant(run):
                     continue
+                if run.kind == "lint" and applies_some_rules(run.argv) and "part" not in arguments:
+                    reason = f"`{run.command_line}` applied a part of the rules"
+                    continue
                 if call.failed and not run.dry_run and turn.is_fresh(call) and reason.startswith("no "):
                     return _explain_unproven(call, run, "")
                 if run in call.successful_runs(*kinds) and turn.is_fresh(call):
@@ -79,16 +83,13 @@ def _find_unread_code(turn: TurnEvidence, kinds: tuple[str, ...], is_relevant: C
                 continue
             files = [word for word in run.argv[1:] if classify_file(word) == "code" and "*" not in word]
             # A directory, a pattern, or no name at all: the program looks for the files itself.
-            if not files or any(_names_files(word) for word in run.argv[1:] if word not in files):
+            others = (word for word in run.argv[1:] if word not in files and not word.startswith("-"))
+            if not files or any(word == "." or set(word) & set("/*$") for word in others):
                 return ""
             named += files
     suffixes = {posixpath.splitext(word)[1] for word in named}
     code = (path for path in turn.facts.changed_of_kind("code") if posixpath.splitext(path)[1] in suffixes)
     return next((path for path in code if not any(is_same_path(word, path) for word in named)), "")
-
-
-def _names_files(word: str) -> bool:
-    return not word.startswith("-") and (word == "." or "/" in word or "*" in word or "$" in word)
 
 
 def _explain_unproven(call: LoggedCall, run: ProgramRun, changed: str) -> str:
@@ -108,14 +109,14 @@ def _explain_unknown_status(run: ProgramRun) -> str:
 def prove_edit(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
     """Return the last edit of a path, or that there is none."""
     path = arguments.get("path", "")
-    seqs = tuple(
-        call.seq
-        for call in turn.calls
-        if call.kind == "write"
-        and not call.failed
-        and any(is_same_path(path, edited) for edited in (*call.edited, call.target))
+    edits = turn.find_last(
+        lambda call: (
+            call.kind == "write"
+            and not call.failed
+            and any(is_same_path(path, edited) for edited in (*call.edited, call.target))
+        )
     )
-    return seqs[-1:] or f"no edit of `{path}` in this turn"
+    return edits or f"no edit of `{path}` in this turn"
 
 
 def prove_fetch(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
@@ -124,9 +125,8 @@ def prove_fetch(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | s
     reason = f"no fetch of `{url}`" if url else "no fetch in this turn"
     for call in reversed(turn.calls):
         words = [word for run in call.runs if run.kind == "http" for word in run.argv] or [call.target]
-        if (call.kind != "fetch" and not any(run.kind == "http" for run in call.runs)) or (
-            url and not _has_same_url(url, words)
-        ):
+        is_fetch = call.kind == "fetch" or any(run.kind == "http" for run in call.runs)
+        if not is_fetch or (url and _strip_scheme(url) not in map(_strip_scheme, words)):
             continue
         if call.http is not None and 200 <= call.http < 300 and call.ok:
             changed = turn.describe_change_since(call)
@@ -140,7 +140,6 @@ def prove_fetch(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | s
     return reason
 
 
-def _has_same_url(url: str, words: list[str]) -> bool:
-    # The scheme does not matter: servers redirect http to https.
-    bare = url.removeprefix("https://").removeprefix("http://").rstrip("/")
-    return any(word.removeprefix("https://").removeprefix("http://").rstrip("/") == bare for word in words)
+def _strip_scheme(url: str) -> str:
+    # It does not matter: servers redirect http to https.
+    return url.removeprefix("https://").removeprefix("http://").rstrip("/")

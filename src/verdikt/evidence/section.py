@@ -1,7 +1,7 @@
 """The `evidence` section of a policy file: which claims need proof, and what counts as one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from verdikt.model.schema_type import (
@@ -102,24 +102,19 @@ def merge_settings(layers: Sequence[EvidenceSettings]) -> EvidenceSettings:
     top = layers[0]
     # The highest layer comes last here, so that its validator wins under an equal name.
     validators = {validator.name: validator for settings in reversed(layers) for validator in settings.validators}
-    return EvidenceSettings(
-        mode=_strictest_mode(settings.mode for settings in layers),
-        coverage=_strictest_mode(settings.coverage for settings in layers),
-        final_block=_strictest_mode(settings.final_block for settings in layers),
-        final_name=top.final_name,
+    modes = {
+        name: max((getattr(settings, name) for settings in layers), key=MODES.index)
+        for name in ("mode", "coverage", "final_block")
+    }
+    return replace(
+        top,
+        **modes,
         # More refusals are stricter, lower thresholds are.
         refusals=max(settings.refusals for settings in layers),
         validators=tuple(validators.values()),
-        memory=top.memory,
-        notices=top.notices,
         overrides_per_day=min(settings.overrides_per_day for settings in layers),
         crashes_per_hour=min(settings.crashes_per_hour for settings in layers),
     )
-
-
-def _strictest_mode(modes: Any) -> str:
-    strictest: str = max(modes, key=MODES.index)
-    return strictest
 
 
 SECTION = Section(

@@ -129,7 +129,9 @@ def _explain_masked_status(command: str, check: str) -> str:
     hider = "the pipe" if re.search(r"(?<!\|)\|(?!\|)", plain) else next((f"the `{one}`" for one in operators), "")
     if not hider and find_edited_paths(command):
         return f"the same command edits files around `{check}`; run it alone"
-    return f"{hider or 'the command line'} hides the exit status of `{check}`; run it alone"
+    if not hider:
+        return f"`{check}` goes on after a failure, so its exit status shows nothing"
+    return f"{hider} hides the exit status of `{check}`; run it alone"
 
 
 def _is_preexisting_failure(turn: TurnEvidence, call: LoggedCall) -> bool:

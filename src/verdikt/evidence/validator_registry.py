@@ -5,7 +5,7 @@ from verdikt.evidence.attempt import fetch_attempt_proof, ladder_exhaustion_proo
 from verdikt.evidence.run_predicates import build_run_predicate, prove_command, prove_edit, prove_fetch
 from verdikt.evidence.section import CustomValidator
 from verdikt.evidence.suite_predicates import prove_pytest, prove_suite, prove_suite_no_worse
-from verdikt.evidence.validator import Arguments, Proof, ProofStatus, Validator, run_validator
+from verdikt.evidence.validator import Arguments, Predicate, Proof, ProofStatus, Validator, run_validator
 from verdikt.knowledge import find_role
 from verdikt.runs.program_kinds import is_type_check, resolve_program_name
 from verdikt.runs.shell_runs import ProgramRun, read_runs
@@ -73,69 +73,33 @@ def _builds_image(run: ProgramRun) -> bool:
     return run.argv[0] in _IMAGE_BUILDERS and "build" in run.argv
 
 
+_check_lint = build_run_predicate(("lint",), "linter run", lambda run: not is_type_check(run.argv))
+_check_types = build_run_predicate(("lint", "build"), "type check", lambda run: is_type_check(run.argv))
+_WAYS = "three distinct ways to get it were tried and failed"
+_LADDER = "every hop of the contract's ladder was tried, and something failed lately"
+_HINTS, _TARGETS = "command_hints backtick_tokens paths", "paths backtick_tokens"
+
+_ROWS: tuple[tuple[str, str, Predicate, str, str], ...] = (
+    ("command_zero_exit", "a command ended with status 0", prove_command, "command_substring command", _HINTS),
+    ("pytest_pass", "pytest is green on a target", prove_pytest, "target path", _TARGETS),
+    ("file_diff_present", "a file was edited", prove_edit, "path", "paths"),
+    ("http_2xx", "a URL answered with 2xx", prove_fetch, "url", "urls backtick_tokens"),
+    ("fetch_attempt_proof", _WAYS, fetch_attempt_proof, "keyword", "keywords"),
+    ("ladder_exhaustion_proof", _LADDER, ladder_exhaustion_proof, "", ""),
+    ("tests_pass", "tests are green", prove_suite, "", ""),
+    ("tests_no_worse", "tests fail as they did before the work", prove_suite_no_worse, "", ""),
+    ("build_passes", "the build succeeded", build_run_predicate(("build", "test"), "build", _builds), "", ""),
+    ("image_builds", "an image was built", build_run_predicate(("build",), "image build", _builds_image), "", ""),
+    ("lint_clean", "a linter is content", _check_lint, "", ""),
+    ("types_clean", "a type checker is content", _check_types, "", ""),
+    ("commit_exists", "the work is committed", build_run_predicate(("commit",), "commit"), "", ""),
+)
+"""Name, what it proves, predicate, arguments of which one is needed, what these are bound to. A new one is a row."""
+
+_CLAIMS = {"fetch_attempt_proof": "delegation", "ladder_exhaustion_proof": "blocked"}
+
 VALIDATORS: dict[str, Validator] = {
-    validator.name: validator
-    for validator in (
-        Validator(
-            "command_zero_exit",
-            "done",
-            "a command ended with status 0",
-            prove_command,
-            needs=("command_substring", "command"),
-            binds=("command_hints", "backtick_tokens", "paths"),
-        ),
-        Validator(
-            "pytest_pass",
-            "done",
-            "pytest is green on a target",
-            prove_pytest,
-            needs=("target", "path"),
-            binds=("paths", "backtick_tokens"),
-        ),
-        Validator("file_diff_present", "done", "a file was edited", prove_edit, needs=("path",), binds=("paths",)),
-        Validator(
-            "http_2xx",
-            "done",
-            "a URL answered with 2xx",
-            prove_fetch,
-            needs=("url",),
-            binds=("urls", "backtick_tokens"),
-        ),
-        Validator(
-            "fetch_attempt_proof",
-            "delegation",
-            "three distinct ways to get it were tried and failed",
-            fetch_attempt_proof,
-            needs=("keyword",),
-            binds=("keywords",),
-        ),
-        Validator(
-            "ladder_exhaustion_proof",
-            "blocked",
-            "every hop of the contract's ladder was tried, and something failed lately",
-            ladder_exhaustion_proof,
-        ),
-        Validator("tests_pass", "done", "tests are green", prove_suite),
-        Validator("tests_no_worse", "done", "tests fail as they did before the work", prove_suite_no_worse),
-        Validator(
-            "build_passes", "done", "the build succeeded", build_run_predicate(("build", "test"), "build", _builds)
-        ),
-        Validator(
-            "image_builds", "done", "an image was built", build_run_predicate(("build",), "image build", _builds_image)
-        ),
-        Validator(
-            "lint_clean",
-            "done",
-            "a linter is content",
-            build_run_predicate(("lint",), "linter run", lambda run: not is_type_check(run.argv)),
-        ),
-        Validator(
-            "types_clean",
-            "done",
-            "a type checker is content",
-            build_run_predicate(("lint", "build"), "type check", lambda run: is_type_check(run.argv)),
-        ),
-        Validator("commit_exists", "done", "the work is committed", build_run_predicate(("commit",), "commit")),
-    )
+    name: Validator(name, _CLAIMS.get(name, "done"), about, predicate, tuple(needs.split()), tuple(binds.split()))
+    for name, about, predicate, needs, binds in _ROWS
 }
-"""Name → validator. A new validator is a row here and its cases."""
+"""Name → validator."""

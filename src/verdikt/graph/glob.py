@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
@@ -11,12 +12,22 @@ def match_glob(pattern: str, target: str) -> bool:
 
     `a/**` also fits `a`, because removing a directory removes everything in it.
     """
+    # Most targets fit no pattern of a policy, and its longest literal part tells.
+    if _find_literal(pattern) not in target:
+        return False
     return _match_sequence(_split_segments(pattern), target.split("/"), "**", match_segment)
 
 
 def escape_glob(text: str) -> str:
     """Return a pattern that fits this text and no other."""
     return "".join("\\" + char if char in "*?\\" else char for char in text)
+
+
+@lru_cache(maxsize=4096)
+def _find_literal(pattern: str) -> str:
+    """Return the longest text that everything which fits a pattern contains; empty where escapes are in the way."""
+    # A slash beside `**` is not required: `a/**` fits `a`.
+    return "" if "\\" in pattern else max(re.split(r"/?\*\*/?|[*?]", pattern), key=len)
 
 
 # A policy has few patterns, and each is matched against every target.
@@ -35,6 +46,8 @@ def match_segment(pattern: str, name: str) -> bool:
     # Most segments are literal.
     if "*" not in pattern and "?" not in pattern and "\\" not in pattern:
         return pattern == name
+    if _find_literal(pattern) not in name:
+        return False
     return _match_sequence(tokenize_glob(pattern), name, "*", _matches_letter)
 
 

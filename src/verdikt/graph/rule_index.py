@@ -22,7 +22,7 @@ IndexKeys = list[tuple[str, Any]]
 """Table and key for each alternative of one condition."""
 
 _EffectRules = tuple[list[int], dict[str, list[int]]]
-"""Rules for the name of an effect: those of any zone, and by its zone those that want a target in one.
+"""Rules for the name of an effect: those of any zone, and by its zone those that want a target in one, by any name.
 
 Most effects are in the project, and most rules about them are about another zone: these are not evaluated at all.
 """
@@ -174,7 +174,7 @@ class RuleIndex:
 
     def _add_effect_matches(self, ctx: GovernanceContext, rule_numbers: list[int]) -> None:
         """Append the rules indexed by the names, classes, zones and targets of the effects."""
-        rules_by_name, classes, zones, globs = self._effect_name_cache, self._class, self._zone, self._target
+        rules_by_name, classes, globs = self._effect_name_cache, self._class, self._target
         for effect in ctx.effects.items:
             in_any_zone, by_zone = rules_by_name.get(effect.what) or self._find_by_effect_name(effect.what)
             rule_numbers += in_any_zone
@@ -183,10 +183,6 @@ class RuleIndex:
                     rule_numbers += by_zone.get(target.zone, ())
             if classes:
                 rule_numbers += classes.get(effect.cls, ())
-            if zones:
-                for target in effect.targets:
-                    if target.zone in zones:
-                        rule_numbers += zones[target.zone]
             if globs:
                 for target in effect.targets:
                     globs.collect_candidates(target, ctx, rule_numbers)
@@ -194,7 +190,8 @@ class RuleIndex:
     def _find_by_effect_name(self, what: str) -> _EffectRules:
         """Return the rules indexed by the name of an effect or by one above it, and put them into a bounded cache."""
         in_any_zone: list[int] = []
-        by_zone: dict[str, list[int]] = defaultdict(list)
+        # With the rules of a zone that name no effect: one look-up for each target finds both.
+        by_zone: dict[str, list[int]] = defaultdict(list, {zone: [*rules] for zone, rules in self._zone.items()})
         name = what
         while name:
             for number in self._effect.get(name, ()):

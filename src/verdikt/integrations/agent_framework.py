@@ -2,9 +2,9 @@
 
     agent = Agent(client=client, tools=[...], middleware=[..., VerdiktMiddleware()])
 
-List it last, so that it decides on the arguments that run; arguments that change after it end the run. With a session
-of the caller an ask is an approval request of the framework, which any process can answer with the stored session;
-without one there is no place to wait, and an ask is a block.
+List it last, so that it decides on what runs: arguments that change after it, or a second run of the same decision, end
+the agent's run. With a session of the caller an ask is an approval request of the framework, which any process can
+answer with the stored session; without one there is no place to wait, and an ask is a block.
 """
 
 from __future__ import annotations
@@ -197,6 +197,22 @@ class _TurnMiddleware(_framework.AgentMiddleware):  # type: ignore[misc, name-de
         return True
 
 
+class _Seal:
+    """The arguments that were decided, with which the framework compares those that run: equal to them, and once."""
+
+    def __init__(self, token: object) -> None:
+        self._token = token
+        self._is_used = False
+
+    def __ne__(self, token: object) -> bool:
+        if self._is_used:
+            raise _framework.MiddlewareFailure(
+                "Blocked by policy (verdikt): one decision lets one run through. Instead: list VerdiktMiddleware last"
+            )
+        self._is_used = token == self._token
+        return not self._is_used
+
+
 def _has_approval(context: Any) -> bool:
     """Return whether this call is run because a person approved it."""
     response = context.metadata.get("approval_response")
@@ -216,11 +232,11 @@ def _build_question(context: Any, ruling: Ruling) -> Any:
 
 
 def _seal_arguments(context: Any) -> None:
-    """Let the framework end the run if a middleware inside of ours changes the arguments that were decided."""
+    """Let the framework end the run if a middleware inside of ours changes what was decided, or runs it twice."""
     # What its own security middleware uses; the names are private, and a test fails when they go.
     key = _framework_tools._SECURITY_ARGUMENTS_SNAPSHOT_CONTEXT_KEY
     token = _framework_tools._argument_authority_token(dict(context.arguments), boundary="security policy")
-    context.metadata[key] = token
+    context.metadata[key] = _Seal(token)
 
 
 def _read_outcome(result: Any) -> Outcome:

@@ -71,7 +71,7 @@ class VerdiktPlugin(_BasePlugin):  # type: ignore[misc, valid-type]
         super().__init__(name=name)
         self.governor = ToolGovernor(governance, kinds, host="google-adk", max_refusals=max_refusals)
         self.attended = attended
-        self._allowed = AllowedCalls()
+        self._allowed = AllowedCalls(self.governor.kinds)
 
     async def on_user_message_callback(self, *, invocation_context: Any, user_message: Any) -> None:
         """Record the person's request; an answer to a question is none."""
@@ -115,22 +115,21 @@ class VerdiktPlugin(_BasePlugin):  # type: ignore[misc, valid-type]
         """
         if tool.name == _NOT_FINISHED or _is_output(tool):
             return None
-        action = self._build_action(tool, args, tool_context)
-        if self._allowed.covers(action):
+        session_id, call_id = self._get_session_id(tool_context), tool_context.function_call_id
+        if self._allowed.use(session_id, call_id, tool.name, args) is not None:
             return None
-        self._allowed.pop(action)
-        ruling = await self.governor.adecide(action, can_ask=False)
+        self._allowed.pop(session_id, call_id)
+        ruling = await self.governor.adecide(self._build_action(tool, args, tool_context), can_ask=False)
         if not ruling.may_run:
             return {"error": ruling.text}
-        self._allowed.add(ruling)
+        self._allowed.add(ruling, is_used=True)
         return None
 
     async def after_tool_callback(
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, result: Any
     ) -> Any | None:
         """Record the result, and add what the policy has to say about it."""
-        action = self._build_action(tool, tool_args, tool_context)
-        ruling = self._allowed.pop(action)
+        ruling = self._pop_ruling(tool_context)
         if ruling is None:
             return None  # a refusal, or the answer of another extension: the tool has not run
         context = await self.governor.areport(ruling.action, outcome_from_result(result))
@@ -140,7 +139,7 @@ class VerdiktPlugin(_BasePlugin):  # type: ignore[misc, valid-type]
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, error: Exception
     ) -> None:
         """Record a failed call; ADK goes on as without us."""
-        ruling = self._allowed.pop(self._build_action(tool, tool_args, tool_context))
+        ruling = self._pop_ruling(tool_context)
         if ruling is not None:
             await self.governor.areport(ruling.action, outcome_from_error(error))
 
@@ -191,6 +190,9 @@ class VerdiktPlugin(_BasePlugin):  # type: ignore[misc, valid-type]
         answer = confirmation.payload if isinstance(confirmation.payload, Mapping) else {}
         by = str(answer.get("by") or "")
         return await self.governor.adecide_answered(action, approved=is_confirmed, by=by, channel=_CHANNEL)
+
+    def _pop_ruling(self, tool_context: Any) -> Ruling | None:
+        return self._allowed.pop(self._get_session_id(tool_context), tool_context.function_call_id)
 
     def _seal_agent(self, agent: Any) -> bool:
         """Make our check the last callback before the agent's tools; return whether the agent has such callbacks.

@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
-from verdikt.integrations.permit import Permit, take_permit, use_permit
-from verdikt.integrations.ruling import Ruling
+from verdikt.integrations.permit import Permit, is_permit_spent, take_permit, use_permit
+from verdikt.integrations.ruling import Ruling, close_approval
 from verdikt.integrations.sdk_import import import_sdk
 from verdikt.integrations.tool_governor import ToolGovernor
 from verdikt.integrations.tool_outcome import outcome_from_result
@@ -76,7 +76,8 @@ def _build_gated_class(cls: Any, gate: ToolGate) -> type:
         current = find_gate()
         if current is None or _has_permit(self, tool_input, tool_call_id):
             return cls.run(self, tool_input, *args, tool_call_id=tool_call_id, **kwargs)
-        ruling = current.governor.decide(current.build_action(self, tool_input, tool_call_id or ""), can_ask=False)
+        action = current.build_action(self, tool_input, tool_call_id or "")
+        ruling = _close_second_run(self, tool_input, current.governor.decide(action, can_ask=False))
         if not ruling.may_run:
             return _refuse(self, ruling, tool_call_id)
         with current.governor.report_errors(ruling.action):
@@ -89,7 +90,7 @@ def _build_gated_class(cls: Any, gate: ToolGate) -> type:
         if current is None or _has_permit(self, tool_input, tool_call_id):
             return await cls.arun(self, tool_input, *args, tool_call_id=tool_call_id, **kwargs)
         action = current.build_action(self, tool_input, tool_call_id or "")
-        ruling = await current.governor.adecide(action, can_ask=False)
+        ruling = _close_second_run(self, tool_input, await current.governor.adecide(action, can_ask=False))
         if not ruling.may_run:
             return _refuse(self, ruling, tool_call_id)
         with current.governor.report_errors(ruling.action):
@@ -104,6 +105,15 @@ def _build_gated_class(cls: Any, gate: ToolGate) -> type:
 
 def _has_permit(tool: Any, tool_input: Any, call_id: str | None) -> bool:
     return take_permit(tool.name, _drop_injected(tool, tool_input), call_id=call_id or "") is not None
+
+
+def _close_second_run(tool: Any, tool_input: Any, ruling: Ruling) -> Ruling:
+    """Return the ruling, as a block when a person's yes has been used by the run before this one.
+
+    The log cannot tell: an extension around the tool has both runs before the outcome of the call is recorded.
+    """
+    is_spent = is_permit_spent(tool.name, _drop_injected(tool, tool_input), call_id=ruling.action.call_id)
+    return close_approval(ruling) if is_spent else ruling
 
 
 def _drop_injected(tool: Any, tool_input: Any) -> Any:

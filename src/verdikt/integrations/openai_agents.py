@@ -199,7 +199,7 @@ class _CoverageHooks(_agents.RunHooks):  # type: ignore[misc, name-defined]
     async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
         """Raise for a call without a decision."""
         call_id = str(getattr(context, "tool_call_id", "") or "")
-        if call_id not in self.gate.decided and not self.gate.gates_executor(tool):
+        if self.gate.find_ruling(call_id) is None and not self.gate.gates_executor(tool):
             name = getattr(tool, "name", "")
             raise BlockedError(f"Blocked by policy (coverage): `{name}` is not governed. Instead: use governed(agent)")
         if self.inner is not None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from verdikt.integrations.ruling import Ruling
 from verdikt.integrations.sdk_import import import_sdk
 from verdikt.integrations.tool_governor import ToolGovernor
-from verdikt.integrations.tool_kinds import ToolKind
+from verdikt.integrations.tool_kinds import ToolKind, is_same_call
 from verdikt.integrations.tool_outcome import append_context, outcome_from_result
 from verdikt.model.action import ActionKind, Outcome
 
@@ -57,6 +57,14 @@ def use_session(session_id: str) -> Iterator[None]:
         _SESSION_ID.reset(token)
 
 
+@dataclasses.dataclass(slots=True)
+class _DecidedCall:
+    """A ruling, and whether an execution has come to it: it is good for one."""
+
+    ruling: Ruling
+    is_used: bool
+
+
 class AgentToolGate:
     """Decides the calls of tools, in the two places at which the SDK asks: for an approval, and before the call."""
 
@@ -64,7 +72,7 @@ class AgentToolGate:
         self.governor = governor
         self.session_id = session_id
         self.attended = attended
-        self.decided: OrderedDict[str, Ruling] = OrderedDict()
+        self._decided: OrderedDict[tuple[str, str], _DecidedCall] = OrderedDict()
         self._lock = Lock()
 
     def gates_executor(self, tool: Any) -> bool:
@@ -100,30 +108,48 @@ class AgentToolGate:
     def _gates(self, tool: Any) -> bool:
         return getattr(tool, _GATE_ATTRIBUTE, None) is self
 
-    async def decide(self, tool: str, arguments: object, call_id: str) -> Ruling:
-        """Decide a call, and remember the ruling for the second place at which the SDK asks about it."""
+    def find_ruling(self, call_id: str) -> Ruling | None:
+        """Return the last ruling about a call of this session, whether or not it has run."""
+        with self._lock:
+            decided = self._decided.get((self.get_session_id(), call_id))
+        return decided.ruling if decided is not None else None
+
+    async def decide(self, tool: str, arguments: object, call_id: str, *, is_used: bool = False) -> Ruling:
+        """Decide a call, and remember the ruling for the second place at which the SDK asks about it.
+
+        `is_used` says that it is the second one: the next execution is decided again.
+        """
         action = self.build_action(tool, arguments, call_id)
         ruling = await self.governor.adecide(action, can_ask=self.attended)
         with self._lock:
-            self.decided[call_id] = ruling
-            while len(self.decided) > _MAX_RULINGS:
-                self.decided.popitem(last=False)
+            self._decided[action.session_id, call_id] = _DecidedCall(ruling, is_used)
+            while len(self._decided) > _MAX_RULINGS:
+                self._decided.popitem(last=False)
         return ruling
 
     async def decide_execution(self, tool: str, arguments: object, call_id: str, context: Any) -> Ruling:
         """Return the ruling that counts, right before the call: with the person's answer, if there was a question."""
-        action = self.build_action(tool, arguments, call_id)
-        with self._lock:
-            ruling = self.decided.get(call_id)
-        if ruling is None or ruling.action != action or ruling.needs_answer:
-            # Not the remembered one: the arguments differ, or time has passed since the question.
-            ruling = await self.decide(tool, arguments, call_id)
+        ruling = self._use_ruling(tool, arguments, call_id)
+        if ruling is None:
+            ruling = await self.decide(tool, arguments, call_id, is_used=True)
         if not ruling.needs_answer:
             return ruling
         # `always_approve` approves calls that no person has seen: only an answer to the question about this one counts.
         if not ruling.was_asked or context.is_tool_approved(tool, call_id) is not True:
             return ruling
-        return await self.governor.adecide_answered(action, approved=True, channel=CHANNEL)
+        return await self.governor.adecide_answered(ruling.action, approved=True, channel=CHANNEL)
+
+    def _use_ruling(self, tool: str, arguments: object, call_id: str) -> Ruling | None:
+        """Return the remembered ruling of this very call, once; None when it has to be decided."""
+        with self._lock:
+            decided = self._decided.get((self.get_session_id(), call_id))
+            if decided is None or decided.is_used:
+                return None
+            decided.is_used = True
+        ruling = decided.ruling
+        # Time has passed since a question, and the answer is not in the ruling.
+        is_standing = not ruling.needs_answer and is_same_call(self.governor.kinds, ruling.action, tool, arguments)
+        return ruling if is_standing else None
 
     def build_action(self, tool: str, arguments: object, call_id: str) -> Action:
         """Return a call as an action."""
@@ -141,10 +167,11 @@ class AgentToolGate:
         async def record_output(data: Any) -> Any:
             output = _agents.ToolGuardrailFunctionOutput
             context = data.context
-            action = self.build_action(tool.name, context.tool_arguments or "{}", context.tool_call_id)
-            text = await self.governor.areport(action, outcome_from_result(data.output))
-            ruling = self.decided.get(context.tool_call_id)
-            notes = ruling.join_notes(text) if ruling else text
+            ruling = self.find_ruling(context.tool_call_id)
+            if ruling is None:
+                return output.allow()
+            text = await self.governor.areport(ruling.action, outcome_from_result(data.output))
+            notes = ruling.join_notes(text)
             # The only way to append to a result is to replace it.
             return output.reject_content(f"{data.output}\n\n{notes}") if notes else output.allow()
 

@@ -30,14 +30,23 @@ class Permit:
 
     def take(self, tool: str, arguments: object, *, call_id: str = "") -> bool:
         """Return whether an execution is the one that may run, for the first time."""
-        try:
-            is_same = self.ruling.may_run and self._call == (tool, call_id, to_payload(arguments))
-        except Exception:
-            return False  # arguments that cannot be compared are not those that were decided
+        is_same = self.ruling.may_run and self._is_call(tool, arguments, call_id)
         with self._lock:
             is_valid = is_same and not self._is_used
             self._is_used = self._is_used or is_valid
         return is_valid
+
+    def is_spent(self, tool: str, arguments: object, *, call_id: str = "") -> bool:
+        """Return whether the execution would be a second one of the call that this permit was for."""
+        with self._lock:
+            is_used = self._is_used
+        return is_used and self._is_call(tool, arguments, call_id)
+
+    def _is_call(self, tool: str, arguments: object, call_id: str) -> bool:
+        try:
+            return self._call == (tool, call_id, to_payload(arguments))
+        except Exception:
+            return False  # arguments that cannot be compared are not those that were decided
 
 
 CURRENT_PERMIT: ContextVar[Permit | None] = ContextVar("verdikt_permit", default=None)
@@ -48,6 +57,12 @@ def take_permit(tool: str, arguments: object, *, call_id: str = "") -> Permit | 
     """Return the permit for an execution, which is then used; None when it was not decided."""
     permit = CURRENT_PERMIT.get()
     return permit if permit is not None and permit.take(tool, arguments, call_id=call_id) else None
+
+
+def is_permit_spent(tool: str, arguments: object, *, call_id: str = "") -> bool:
+    """Return whether this very call has run here before, by the permit that it had."""
+    permit = CURRENT_PERMIT.get()
+    return permit is not None and permit.is_spent(tool, arguments, call_id=call_id)
 
 
 @contextmanager

@@ -55,7 +55,7 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
         self.governor = ToolGovernor(governance, kinds, host="pydantic-ai", max_refusals=max_refusals)
         self.attended = attended
         self.by = by
-        self._allowed = AllowedCalls()
+        self._allowed = AllowedCalls(self.governor.kinds)
 
     def get_ordering(self) -> Any:
         """Return the innermost place: what another capability rewrites is decided after it."""
@@ -103,7 +103,7 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
 
     async def after_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, result: Any) -> Any:
         """Record the result of a call that was let through and answered by something else than the tool."""
-        ruling = self._allowed.pop(self._build_action(ctx, call.tool_name, args, call.tool_call_id))
+        ruling = self._allowed.pop(_get_session_id(ctx), call.tool_call_id)
         if ruling is None:
             return result
         context = await self.governor.areport(ruling.action, outcome_from_result(result))
@@ -111,7 +111,7 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
 
     async def on_tool_execute_error(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, error: Exception) -> Any:
         """Record the failure of such a call, and raise its error as before."""
-        ruling = self._allowed.pop(self._build_action(ctx, call.tool_name, args, call.tool_call_id))
+        ruling = self._allowed.pop(_get_session_id(ctx), call.tool_call_id)
         if ruling is not None:
             await self.governor.areport(ruling.action, outcome_from_error(error))
         raise error
@@ -122,20 +122,21 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
         In older versions another capability can change the arguments after the decision, and a toolset can call tools
         by itself. There is no question here: an ask is a block.
         """
-        action = self._build_action(ctx, name, args, ctx.tool_call_id)
-        ruling = self._allowed.get(action)
-        if ruling is not None and ruling.action.tool == name:
-            self._allowed.pop(action)  # not for a tool that the decided one calls: that has the same id
-        if ruling is None or ruling.action != action:
-            ruling = await self.governor.adecide(action, can_ask=False)
+        session_id, call_id = _get_session_id(ctx), ctx.tool_call_id
+        ruling = self._allowed.use(session_id, call_id, name, args)
+        decided = self._allowed.get(session_id, call_id)
+        if decided is not None and decided.action.tool == name:
+            self._allowed.pop(session_id, call_id)  # not for a tool that the decided one calls: that has the same id
+        if ruling is None:
+            ruling = await self.governor.adecide(self._build_action(ctx, name, args, call_id), can_ask=False)
         if not ruling.may_run:
             raise _exceptions.ToolFailed(ruling.text)
         with (
-            self.governor.report_errors(action, unless=(_exceptions.ApprovalRequired, _exceptions.CallDeferred)),
+            self.governor.report_errors(ruling.action, unless=(_exceptions.ApprovalRequired, _exceptions.CallDeferred)),
             use_permit(Permit(name, args, ruling)),
         ):
             result = await toolset.call_tool(name, args, ctx, tool)
-        context = await self.governor.areport(action, outcome_from_result(result))
+        context = await self.governor.areport(ruling.action, outcome_from_result(result))
         return append_context(result, ruling.join_notes(context))
 
     async def before_output_process(self, ctx: Any, *, output_context: Any, output: Any) -> Any:
@@ -188,7 +189,7 @@ class VerdiktCapability(_capabilities.AbstractCapability):  # type: ignore[misc,
         if not output_context.has_function:
             return
         call_id = _get_output_call_id(ctx, output_context)
-        ruling = self._allowed.pop(self._build_action(ctx, _get_output_tool(output_context), {}, call_id))
+        ruling = self._allowed.pop(_get_session_id(ctx), call_id)
         if ruling is not None:
             await self.governor.areport(ruling.action, outcome)
 

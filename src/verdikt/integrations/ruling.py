@@ -97,6 +97,15 @@ def build_ruling(action: Action, decision: object, *, can_ask: bool) -> Ruling:
     return ruling if can_ask else close_question(ruling)
 
 
+def close_approval(ruling: Ruling) -> Ruling:
+    """Return the ruling of a call that has run by a person's yes, and would run once more, as a block."""
+    if not ruling.is_approved:
+        return ruling
+    reason = f"{ruling.verdict.reason}; that was for one run, and a person would have to say yes to another"
+    fix = ruling.verdict.fix or "make a new call"
+    return replace(ruling, verdict=Verdict.block(guard=ruling.verdict.guard, reason=reason, fix=fix))
+
+
 def close_question(ruling: Ruling) -> Ruling:
     """Return the ruling with an ask that can reach no person as a block."""
     if not ruling.needs_answer:

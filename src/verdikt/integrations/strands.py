@@ -8,14 +8,14 @@ it, in another process if the agent has a session manager.
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextvars import ContextVar
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from verdikt.integrations.allowed_calls import AllowedCalls
-from verdikt.integrations.ruling import close_question
+from verdikt.integrations.ruling import Ruling, close_question
 from verdikt.integrations.sdk_import import import_sdk
 from verdikt.integrations.tool_governor import MAX_REFUSALS, ToolGovernor
 from verdikt.model.action import Outcome
@@ -63,7 +63,7 @@ class VerdiktHandler(_interventions.InterventionHandler):  # type: ignore[misc, 
         self.governor = ToolGovernor(governance, kinds, host="strands", max_refusals=max_refusals)
         self.attended = attended
         self.session_id = session_id
-        self._allowed = AllowedCalls()
+        self._allowed = AllowedCalls(self.governor.kinds)
         self._attached: WeakSet[Any] = WeakSet()
         self._sent_back: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
@@ -98,35 +98,48 @@ class VerdiktHandler(_interventions.InterventionHandler):  # type: ignore[misc, 
         return _interventions.Proceed()
 
     async def after_tool_call(self, event: Any, **kwargs: Any) -> Any:
-        """Record the result, and append what the policy has to say about it."""
-        ruling = self._allowed.pop(self._build_action(event.agent, event.tool_use["name"], event.tool_use))
-        if ruling is None or event.cancel_message is not None:
-            return _interventions.Proceed()  # the tool has not run
-        context = await self.governor.areport(ruling.action, _read_outcome(event))
-        text = ruling.join_notes(context)
-        return _interventions.Transform(apply=partial(_add_context, text)) if text else _interventions.Proceed()
+        """Forget the decision: a call that another hook cancelled has not used it."""
+        self._allowed.pop(self._get_session_id(event.agent), event.tool_use.get("toolUseId"))
+        return _interventions.Proceed()
 
     async def run_checked(self, context: Any, next_function: Callable[[Any], AsyncIterator[Any]]) -> AsyncIterator[Any]:
-        """Run a call that was let through as it is now; decide again what other extensions made of it.
+        """Run a call that was let through as it is now, once, and record its outcome; decide it here if it was not.
 
-        A middleware of the SDK, right before the tool. There is no question here: an ask is a block.
+        A middleware of the SDK, right before the tool: others around it may change the arguments, or run the call
+        again. There is no question here: an ask is a block.
         """
-        tool = context.tool.tool_name if context.tool is not None else context.tool_use["name"]
-        action = self._build_action(context.agent, tool, context.tool_use)
-        if not self._allowed.covers(action) and not _is_output(context.tool):
-            self._allowed.pop(action)
-            ruling = await self.governor.adecide(action, can_ask=False)
+        use = context.tool_use
+        tool = context.tool.tool_name if context.tool is not None else use["name"]
+        session_id = self._get_session_id(context.agent)
+        ruling = self._allowed.use(session_id, use.get("toolUseId"), tool, use.get("input"))
+        if ruling is None and not _is_output(context.tool):
+            ruling = await self.governor.adecide(self._build_action(context.agent, tool, use), can_ask=False)
             if not ruling.may_run:
-                yield _middleware.ToolResultEvent(_build_refusal(action, ruling.text))
+                yield _middleware.ToolResultEvent(_build_refusal(ruling.action, ruling.text))
                 return
-            self._allowed.add(ruling)
         outer = _OUTER_RUN.get()
-        _OUTER_RUN.set((self, action.session_id))
+        _OUTER_RUN.set((self, session_id))
         try:
             async for event in next_function(context):
+                if ruling is not None and isinstance(event, _middleware.ToolResultEvent):
+                    # Here and not after the call: a yes is good for one run, and ends with the record of it.
+                    event = await self._record_result(ruling, event)  # noqa: PLW2901
                 yield event
+        except CancelledError:
+            if ruling is not None:
+                self.governor.report(ruling.action, Outcome(success=False, error="CancelledError"))
+            raise
         finally:
             _OUTER_RUN.set(outer)
+
+    async def _record_result(self, ruling: Ruling, event: Any) -> Any:
+        """Record a result, and return it with what the policy has to say about it."""
+        context = await self.governor.areport(ruling.action, _read_outcome(event))
+        text = ruling.join_notes(context)
+        if not text:
+            return event
+        result = {**event.tool_result, "content": [*(event.tool_result.get("content") or ()), {"text": text}]}
+        return _middleware.ToolResultEvent(result, exception=event.exception)
 
     async def refuse_end(self, event: Any) -> None:
         """Send the agent back to work when its end is not proven; a hook of the SDK."""
@@ -202,14 +215,13 @@ def _build_refusal(action: Action, text: str) -> dict[str, Any]:
 
 
 def _read_outcome(event: Any) -> Outcome:
-    texts = [str(block.get("text", block)) for block in event.result.get("content") or ()]
-    is_success = event.result.get("status") != "error" and event.exception is None
-    error = f"{type(event.exception).__name__}: {event.exception}" if event.exception is not None else ""
-    return Outcome(success=is_success, output="\n".join(texts), error=error)
-
-
-def _add_context(text: str, event: Any) -> None:
-    event.result = {**event.result, "content": [*(event.result.get("content") or ()), {"text": text}]}
+    result, error = event.tool_result, event.exception
+    texts = [str(block.get("text", block)) for block in result.get("content") or ()]
+    return Outcome(
+        success=result.get("status") != "error" and error is None,
+        output="\n".join(texts),
+        error=f"{type(error).__name__}: {error}" if error is not None else "",
+    )
 
 
 def _read_text(message: Mapping[str, Any], role: str) -> str:

@@ -7,7 +7,6 @@ reason. So an adapter asks `ToolGovernor` and gets a `Ruling`, always, with a te
 from __future__ import annotations
 
 import os
-from asyncio import CancelledError, current_task, get_running_loop
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -225,26 +224,7 @@ class ToolGovernor:
 
     async def run_in_thread(self, function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
         """Return what a function returns in a worker thread; raise `TimeoutError` when it takes too long."""
-        loop = get_running_loop()
-        future = self._threads.submit(function, *args, **kwargs)
-        # A timer instead of `wait_for`, which costs more, and every call comes here.
-        is_expired = False
-
-        def expire() -> None:
-            nonlocal is_expired
-            is_expired = True
-            future.cancel()
-
-        timer = loop.call_later(self.timeout_seconds, expire)
-        try:
-            return await future  # type: ignore[no-any-return]
-        except CancelledError:
-            task = current_task()
-            if is_expired and not (task is not None and task.cancelling()):
-                raise TimeoutError from None
-            raise
-        finally:
-            timer.cancel()
+        return await self._threads.run(function, *args, timeout_seconds=self.timeout_seconds, **kwargs)  # type: ignore[no-any-return]
 
     def _build_prompt(self, text: str, session_id: str) -> Prompt:
         return Prompt(text=text, session_id=session_id or "default", cwd=self.cwd, host=self.host)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from json import dumps, loads
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verdikt.model.action import ActionKind
+
+if TYPE_CHECKING:
+    from verdikt.model.action import Action
 
 _MCP_PREFIX = "mcp__"
 _SCALARS = (str, int, float, bool, type(None))
@@ -79,6 +82,17 @@ def classify_call(kinds: Mapping[str, ToolKind], tool: str, arguments: object) -
     # Under the name that classifier and rules read first; no other argument may stand there instead of it.
     others = {f"argument_{name}" if name in names else name: payload[name] for name in payload if name != argument}
     return declared.kind, {names[0]: value, **others, argument: value}
+
+
+def is_same_call(kinds: Mapping[str, ToolKind], action: Action, tool: str, arguments: object) -> bool:
+    """Return whether a call of a tool with these arguments is the one that an action describes.
+
+    Costs a third of building its action to compare the two.
+    """
+    try:
+        return action.tool == tool and action.payload == classify_call(kinds, tool, arguments)[1]
+    except Exception:
+        return False  # arguments that cannot be read are not those that were decided
 
 
 def to_payload(arguments: object) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Set
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -138,6 +138,8 @@ def find_task(name: str) -> Record:
     return _load_tasks().get(name, _NO_TASK)
 
 
+# Bounded: the names of programs come from commands.
+@lru_cache(maxsize=1024)
 def find_task_words(name: str, key: str) -> frozenset[str]:
     """Return the words of one key of a program's tasks, such as `dry` or `rewrites`."""
     return frozenset(find_task(name).get(key, "").split())

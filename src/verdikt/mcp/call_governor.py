@@ -42,6 +42,7 @@ CHANNEL = "elicitation"
 OWN_CALL_PREFIX = "mcp-"
 """How the id of a call begins to which the host gave none; a question to a person needs one."""
 
+_RANDOM_IDS = 64
 
 LogPositions = Sequence[tuple[LogFile, int]]
 
@@ -71,7 +72,6 @@ class CallGovernor:
     ) -> None:
         """Govern calls to one server. Without `has_person` no client is asked; it is the operator's word."""
         self.server = server
-        self._has_person = has_person
         self.cwd = cwd
         self.clock = clock or SystemClock()
         self._env = env
@@ -82,6 +82,8 @@ class CallGovernor:
         self._loading = threading.Lock()
         self._loader: GovernanceLoader | None = None
         self._unsynced: list[tuple[LogFile, int]] = []
+        self._random_ids: list[str] = []
+        self._has_person = has_person
         self.session_id = f"mcp-{server}-{secrets.token_hex(8)}"
 
     @property
@@ -110,9 +112,18 @@ class CallGovernor:
             session_id=link.session_id or self.session_id,
             cwd=self.cwd,
             host=HOST,
-            call_id=link.call_id or f"{OWN_CALL_PREFIX}{secrets.token_hex(8)}",
+            call_id=link.call_id or self._make_call_id(),
             hints=hints,
         )
+
+    def _make_call_id(self) -> str:
+        while True:
+            try:
+                return OWN_CALL_PREFIX + self._random_ids.pop()
+            except IndexError:
+                # For many calls at once: a call should not have to wait for the system's random numbers.
+                digits = secrets.token_hex(8 * _RANDOM_IDS)
+                self._random_ids = [digits[index : index + 16] for index in range(0, len(digits), 16)]
 
     def decide(self, action: Action, *, can_ask: bool = True, withholds_result: bool = False) -> CallDecision:
         """Return what is to become of a call. It is in the log when this returns; a failure is a block.
@@ -220,7 +231,9 @@ class CallGovernor:
         is_linked = action.session_id != self.session_id and not action.call_id.startswith(OWN_CALL_PREFIX)
         if not is_linked:
             host = find_unnamed_host(self._env)
-            match = find_unnamed_decision(action, host, governance.store) if host else None
+            if not host:
+                return False
+            match = find_unnamed_decision(action, host, governance.store)
             if match is not None:
                 self.record_event(match[0], "covered", tool=action.tool, receipt=match[1])
             return match is not None

@@ -44,7 +44,7 @@ class Conversation:
 
     def __init__(self, governor: CallGovernor, sealer: StateSealer) -> None:
         self._governor = governor
-        self._capabilities: Mapping[str, Any] = {}
+        self._can_elicit = False
         self._pending: dict[RequestId, PendingRequest] = {}
         self._retired: OrderedDict[RequestId, None] = OrderedDict()
         """Requests that the client cancelled: a late answer must not be taken for that of another one."""
@@ -57,15 +57,16 @@ class Conversation:
 
     def check_new_request(self, message: Message) -> None:
         """Raise `MessageError` for a request whose id is in use, or that is one too many."""
-        is_held = self._find_question(message.id, is_wish=False)
-        if message.id in self._pending or message.id in self._retired or is_held:
+        request_id = message.id
+        is_held = self._find_question(request_id, is_wish=False)
+        if request_id in self._pending or request_id in self._retired or is_held:
             raise MessageError("expected an id that is not in use, found one whose request still runs")
         if len(self._pending) >= MAX_PENDING:
             raise MessageError(f"expected at most {MAX_PENDING} requests at once, found more")
 
     def set_capabilities(self, capabilities: object) -> None:
         """Note what the client of the old era can do."""
-        self._capabilities = capabilities if isinstance(capabilities, Mapping) else {}
+        self._can_elicit = can_elicit(capabilities)
 
     def forward_request(self, pending: PendingRequest) -> Reaction:
         """Send a client's request to the server."""
@@ -117,9 +118,11 @@ class Conversation:
 
     def can_ask(self, message: Message | None = None) -> bool:
         """Whether a person can be asked through the client; a request of the new era says itself what it can do."""
-        modern = message is not None and is_modern(message)
-        capabilities = read_capabilities(message) if message is not None and modern else self._capabilities
-        return can_elicit(capabilities) and self._governor.is_attended and len(self._questions) < MAX_ASKS
+        if not self._governor.is_attended or len(self._questions) >= MAX_ASKS:
+            return False
+        if message is not None and is_modern(message):
+            return can_elicit(read_capabilities(message))
+        return self._can_elicit
 
     def ask_by_request(
         self,
@@ -162,7 +165,7 @@ class Conversation:
 
     def _find_question(self, request_id: object, *, is_wish: bool) -> str:
         """Return the id of the question about a request of the client, or about a wish of the server; "" for none."""
-        if not is_request_id(request_id):
+        if not self._questions or not is_request_id(request_id):
             return ""  # `True` and `1.0` would be found under 1
         questions = self._questions.items()
         return next((key for key, held in questions if held.request_id == request_id and held.is_wish is is_wish), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-_SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID",)
+_SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 _UNNAMED_HOSTS = {"GEMINI_CLI": "gemini"}
 """Variable that a host sets for the servers it starts → the host; it tells them neither its session nor the call."""
 
@@ -25,13 +25,15 @@ def read_host_link(meta: object, env: Mapping[str, str]) -> HostLink:
     fields = meta if isinstance(meta, Mapping) else {}
     if _CODEX_MARK in fields:
         return HostLink(_get_text(fields, "sessionId"), _get_text(fields, "callId"))
-    session_id = next((env[name] for name in _SESSION_VARIABLES if env.get(name)), "")
-    return HostLink(session_id[:_MAX_LENGTH], _get_text(fields, "claudecode/toolUseId"))
+    return HostLink(env.get(_SESSION_VARIABLE, "")[:_MAX_LENGTH], _get_text(fields, "claudecode/toolUseId"))
 
 
 def find_unnamed_host(env: Mapping[str, str]) -> str:
     """Return the host that started the relay, where that names no calls; empty for any other."""
-    return next((host for name, host in _UNNAMED_HOSTS.items() if env.get(name)), "")
+    for name, host in _UNNAMED_HOSTS.items():
+        if env.get(name):
+            return host
+    return ""
 
 
 def _get_text(fields: Mapping[object, object], key: str) -> str:

@@ -83,7 +83,7 @@ class Message:
     def params(self) -> Mapping[str, Any]:
         """The parameters, empty when absent."""
         params = self.body.get("params")
-        return params if isinstance(params, Mapping) else {}
+        return params if type(params) is dict or isinstance(params, Mapping) else {}
 
     @property
     def result(self) -> Any:

@@ -50,6 +50,7 @@ class ServerPins:
         self._directory = make_private_directory(get_pin_directory(make_private_directory(data_directory)))
         # By command and arguments, or address, and not by the name alone: another program under an old name is new.
         self.path = self._directory / f"{hash_canonical([name, *identity])[:32]}.json"
+        self._path_text = str(self.path)
         self._clock = clock or SystemClock()
         self._name, self._identity = name, identity
         self._stamp: tuple[int, ...] = ()
@@ -59,7 +60,7 @@ class ServerPins:
     @property
     def book(self) -> PinBook:
         """The pins as they are on the disk now; a look at the file when nothing changed."""
-        stamp = _get_stamp(self.path)
+        stamp = _get_stamp(self._path_text)
         if stamp != self._stamp:
             self._book = _read_book(self.path) or PinBook(self._name, self._identity)
             self._stamp = stamp
@@ -145,7 +146,7 @@ class ServerPins:
                 os.chmod(self.path, 0o600)
             except (WiringError, OSError) as error:
                 raise McpError(f"cannot write the pins of `{self._name}`: {error}") from error
-            self._stamp = _get_stamp(self.path)
+            self._stamp = _get_stamp(self._path_text)
 
 
 def open_book(data_directory: Path, book: PinBook) -> ServerPins:
@@ -160,7 +161,7 @@ def _is_recorded(book: PinBook, tool: Mapping[str, Any]) -> bool:
     return pin is not None and pin.seen_digest == hash_canonical(extract_definition(tool))
 
 
-def _get_stamp(path: Path) -> tuple[int, ...]:
+def _get_stamp(path: str) -> tuple[int, ...]:
     try:
         status = os.stat(path)
     except FileNotFoundError:

@@ -92,14 +92,15 @@ class Relay:
                 return Reaction(to_client=[build_error(message.id, error.code, str(error))])
 
     def _handle_client_request(self, message: Message) -> Reaction:
+        method = message.method
         self._conversation.check_new_request(message)
-        refuse_lookalike_method(message.method, GOVERNED_METHODS, message.id)
-        if message.method == "initialize":
-            self._conversation.set_capabilities(message.params.get("capabilities"))
-        elif message.method == "tools/call":
+        if method == "tools/call":
             return self._requests.review_tool_call(message)
-        elif message.method in READ_METHODS:
+        if method in READ_METHODS:
             return self._requests.review_read(message)
+        refuse_lookalike_method(method, GOVERNED_METHODS, message.id)
+        if method == "initialize":
+            self._conversation.set_capabilities(message.params.get("capabilities"))
         return self._conversation.forward_request(PendingRequest(message=message))
 
     def _handle_client_notification(self, message: Message) -> Reaction:
@@ -213,11 +214,14 @@ class Relay:
         """Record the outcome of a call, and add what the policy has to say about it to the result."""
         if pending.action is None or pending.is_covered:
             return Reaction(to_client=[message])
-        action, outcome = pending.action, read_outcome(message)
+        action = pending.action
         if not self._governor.has_feedback:
             # Nothing will be added, so the client need not wait for the log.
-            return Reaction(to_client=[message], deferred=lambda: self._governor.record_outcome_later(action, outcome))
-        context = self._governor.record_outcome(action, outcome)
+            return Reaction(
+                to_client=[message],
+                deferred=lambda: self._governor.record_outcome_later(action, read_outcome(message)),
+            )
+        context = self._governor.record_outcome(action, read_outcome(message))
         content = message.result.get("content") if isinstance(message.result, Mapping) else None
         if not context or not isinstance(content, list):
             return Reaction(to_client=[message])

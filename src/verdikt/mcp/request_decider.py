@@ -109,7 +109,8 @@ class RequestDecider:
         decision = call_decision.decision
         if decision.kind is VerdictKind.BLOCK:
             return refuse_request(review.message, decision)
-        review = replace(review, is_policy_ask=decision.kind is VerdictKind.ASK)
+        if decision.kind is VerdictKind.ASK:
+            review = replace(review, is_policy_ask=True)
         # Also where the hook has decided: it knows nothing of definitions.
         if review.is_new:
             decision = require_acceptance(decision, review.what, self._governor.server)

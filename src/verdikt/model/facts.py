@@ -246,8 +246,8 @@ class Facts:
 
     def text(self, path: str) -> str | None:
         """Return a text file, secrets masked, or None when it is too long or cannot be read as text."""
-        text: str | None = mask_tokens(self._read_text(path))
-        return text
+        text = self._read_text(path)
+        return None if text is None else str(mask_tokens(text))
 
     def _read_text(self, path: str) -> str | None:
         if path not in self._text:

@@ -37,6 +37,10 @@ _TEST_PATH = compile_lazily(
 )
 
 
+EMPTY_STAMPS = ("e69de29bb2d1d643", "473a0f4c3be8a936")
+"""How the recorded hash of an empty file begins, in repositories with SHA-1 and with SHA-256."""
+
+
 def classify_file(path: str) -> str:
     """Return `code`, `data`, `document`, `style`, `asset`, `ci`, `ignore` or `other`, by the path alone."""
     name = path.rpartition("/")[2].lower()

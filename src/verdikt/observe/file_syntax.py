@@ -28,7 +28,9 @@ def find_syntax_error(path: str) -> str:
     try:
         parse(text)
     except (ValueError, RecursionError, yaml.YAMLError, configparser.Error, expat.ExpatError) as error:
-        return " ".join(str(error).split())[:200] or type(error).__name__
+        # The parser of YAML does not know the file's name.
+        reason = str(error).replace('in "<unicode string>", ', "at ")
+        return " ".join(reason.split())[:200] or type(error).__name__
     return ""
 
 

@@ -91,6 +91,13 @@ def _join_policy_path(config: str, home: str) -> str:
 
 def resolve_directory(directory: str) -> str:
     """Return a directory without links in its path."""
+    # In this very directory one call tells: the kernel's name of the working directory has no links. A directory that
+    # was moved, or replaced by a link, has another one.
+    try:
+        if os.getcwd() == directory:
+            return directory
+    except OSError:
+        pass  # the working directory was deleted
     try:
         # The kernel resolves the whole path in one call; realpath needs one lstat for each part.
         descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -30,7 +30,11 @@ def detect_project_checks(cwd: str, home: str = "") -> dict[str, str]:
     """
     if not os.path.isabs(cwd) or not os.path.isdir(cwd):
         return {}
-    root = find_project_root(os.path.realpath(cwd), home)
+    return list_checks_at(find_project_root(os.path.realpath(cwd), home))
+
+
+def list_checks_at(root: str) -> dict[str, str]:
+    """Return kind of check → command of the project or the package whose top is this directory."""
     commands: dict[str, str] = {}
     for kind, command in (*_find_scripts(root), *_find_targets(root), *_find_by_files(root), *_find_sections(root)):
         commands.setdefault(kind, command)
@@ -106,18 +110,26 @@ def read_task_script(directory: str, argv: tuple[str, ...]) -> str:
     if files and "-f" not in argv and "-C" not in argv:
         text = read_small_text(os.path.join(directory, files[0])) or ""
         target = words[0] if words else next(iter(_TARGET.findall(text)), "")
-        recipe = (
-            re.search(rf"(?m)^{re.escape(target)}\s*:(?!=)[^\n]*\n((?:\t[^\n]*(?:\n|$))+)", text) if target else None
-        )
-        return "\n".join(("set -e", *map(_read_recipe_line, recipe[1].splitlines()))) if recipe else ""
+        recipe = _read_recipe(text, target, set()) if target else []
+        return " && ".join(f"(\n{line}\n)" for line in recipe)
     return ""
+
+
+def _read_recipe(text: str, target: str, seen: set[str]) -> list[str]:
+    """Return the commands of a target, after those of the targets that it needs first."""
+    rule = re.search(rf"(?m)^{re.escape(target)}\s*:(?!=)([^\n#]*)[^\n]*(?:\n|$)((?:\t[^\n]*(?:\n|$))*)", text)
+    if rule is None or target in seen:
+        return []
+    seen.add(target)
+    needed = [line for name in rule[1].split() for line in _read_recipe(text, name, seen)]
+    return [*needed, *map(_read_recipe_line, rule[2].replace("\\\n\t", " ").splitlines())]
 
 
 def _read_recipe_line(line: str) -> str:
     """Return a line of a recipe as a shell would have it: a dash before it says that its failure does not count."""
     command = line.strip().lstrip("@-+")
     marks = line.strip()[: len(line.strip()) - len(command)]
-    return f"{command} || true" if "-" in marks and not command.endswith("\\") else command
+    return f"{command} || true" if "-" in marks else command
 
 
 def read_package_scripts(directory: str) -> dict[str, str]:

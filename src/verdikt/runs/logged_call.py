@@ -12,6 +12,7 @@ from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import Entry
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.patch import read_patch_paths
+from verdikt.runs.program_kinds import names_task
 from verdikt.runs.runner_output import TestCounts, has_clean_summary, parse_test_counts
 from verdikt.runs.shell_runs import ProgramRun, find_edited_paths, read_runs
 
@@ -50,7 +51,7 @@ def build_call_evidence(
         ):
             evidence["status"] = 0
         # Parsed once, when it happens: the log keeps the counts, not the whole output.
-        if any(run.kind == "test" for run in runs):
+        if any(run.kind == "test" or names_task(run.argv) for run in runs):
             counts = parse_test_counts(f"{outcome.output}\n{outcome.error}")
             evidence["tests"] = counts.record() if counts else None
         if any(run.kind in ("lint", "build") for run in runs):

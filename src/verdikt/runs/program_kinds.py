@@ -25,6 +25,7 @@ ANY_PROGRAM = "*"
 MODULE_VARIABLES = find_task_words(ANY_PROGRAM, "modules")
 """Variables with directories whose modules come before the installed ones."""
 _DRY_RUN_FLAGS = find_task_words(ANY_PROGRAM, "dry")
+_RULE_OPTIONS = find_task_words(ANY_PROGRAM, "rules")
 
 
 def classify_run(argv: Sequence[str]) -> str:
@@ -127,6 +128,37 @@ def _classify_runner(name: str, arguments: list[str]) -> str:
     if name in _SCRIPT_HOLDERS and words[:1] in (["run"], ["run-script"]):
         return _classify_task_name(words[1] if len(words) > 1 else "")
     return ""
+
+
+def names_task(argv: Sequence[str]) -> bool:
+    """Return whether a command starts a task that the project names: `make ci`, `npm run verify`."""
+    name = resolve_program_name(argv[0]) if argv else ""
+    return name in _TASK_RUNNERS or (name in _SCRIPT_HOLDERS and argv[1:2] in (("run",), ("run-script",)))
+
+
+def split_goals(argv: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the command once for each of its tasks: `make lint test` is `make lint` and `make test`."""
+    name = resolve_program_name(argv[0]) if argv else ""
+    task = find_task(name)
+    if not task.get("goals") or task["kinds"]:
+        return (argv,)
+    valued = (find_record(name) or {}).get("values", "").split()
+    goals = [
+        position
+        for position, word in enumerate(argv)
+        if position and not word.startswith("-") and "=" not in word and argv[position - 1] not in valued
+        if not word.isdecimal()
+    ]
+    if len(goals) < 2:
+        return (argv,)
+    return tuple(
+        tuple(word for position, word in enumerate(argv) if position == goal or position not in goals) for goal in goals
+    )
+
+
+def applies_some_rules(argv: Sequence[str]) -> bool:
+    """Return whether options of a linter choose which rules it applies."""
+    return not _RULE_OPTIONS.isdisjoint(word.partition("=")[0] for word in argv[1:])
 
 
 def _classify_task_name(name: str) -> str:

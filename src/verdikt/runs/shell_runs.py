@@ -18,6 +18,7 @@ from verdikt.runs.program_kinds import (
     is_dry_run,
     resolve_program_name,
     split_directory,
+    split_goals,
 )
 from verdikt.shell import analyse
 from verdikt.shell.command import Command, Redirect, Script
@@ -142,17 +143,18 @@ def _iter_runs(script: Script, depth: int) -> Iterator[ProgramRun]:
         words = [*(word.display_text for word in real.argv), *_list_variable_options(outer[:index], real)]
         argv, place = split_directory(tuple(word[:MAX_WORD_LENGTH] for word in words[:MAX_WORDS]))
         is_certain = all(word.is_known for word in real.argv[:1]) and not real.host and not changes_path
-        kind = classify_run(argv)
-        is_certain = is_certain and real.name not in aliases and (kind not in _CHECK_KINDS or index >= last_edit)
-        yield ProgramRun(
-            argv,
-            kind,
-            propagates and is_certain,
-            is_dry_run(argv),
-            join(_command_cwd(real), place) if place else _command_cwd(real),
-            is_certain and not script.problems and _is_only_printer(script, outer, command),
-            next((redirect.target.display_text for redirect in real.redirects if redirect.op == "<"), ""),
-        )
+        is_certain = is_certain and real.name not in aliases
+        for words_of_task in split_goals(argv):
+            kind = classify_run(words_of_task)
+            yield ProgramRun(
+                words_of_task,
+                kind,
+                propagates and is_certain and (kind not in _CHECK_KINDS or index >= last_edit),
+                is_dry_run(words_of_task),
+                join(_command_cwd(real), place) if place else _command_cwd(real),
+                is_certain and not script.problems and _is_only_printer(script, outer, command),
+                next((redirect.target.display_text for redirect in real.redirects if redirect.op == "<"), ""),
+            )
 
 
 _TOOL_DIRECTORY = compile_lazily(

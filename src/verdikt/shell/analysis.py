@@ -141,27 +141,29 @@ def _build_commands(tokens: list[str], ends: list[int]) -> tuple[Command, ...] |
     previous_operator = ""
     first = start = 0
     conditional = False
-    for place in (*ends, len(tokens)):
+    for place, operator in zip((*ends, len(tokens)), (*[tokens[end] for end in ends], ""), strict=True):
         own_tokens = tokens[first:place]
-        operator = tokens[place] if place < len(tokens) else ""
         end = start + len(" ".join(own_tokens))
         redirects: tuple[Redirect, ...] = ()
         if has_redirects:
             redirects = tuple([_STDERR_REDIRECTS[token] for token in own_tokens if token in _STDERR_REDIRECTS])
             own_tokens = [token for token in own_tokens if token not in _STDERR_REDIRECTS]
         words = [*map(_parse_word, own_tokens)]
-        feeds_pipe, reads_pipe = operator == "|", previous_operator == "|"
+        feeds_pipe = operator == "|"
         if not words or not _is_inert(words, feeds_pipe=feeds_pipe):
             return None
         # `cp /bin/rm x && ./x`: what one command writes, a later one may run, so the full analysis has to look.
         if has_conditions and _is_file_writer(words[0].text):
             return None
-        # A command that reads a pipe runs under the condition of the one that feeds it.
-        conditional = previous_operator in _CONDITIONAL_OPERATORS or (reads_pipe and conditional)
         index = len(commands)
-        pipe_from, pipe_to = index - 1 if reads_pipe else None, index + 1 if feeds_pipe else None
-        span = start, end
-        commands.append(_make_command(tuple(words), span, redirects, pipe_from, pipe_to, conditional=conditional))
+        pipe_from = index - 1 if previous_operator == "|" else None
+        if pipe_from is None:
+            # A command that reads a pipe runs under the condition of the one that feeds it.
+            conditional = index > 0
+        pipe_to = index + 1 if feeds_pipe else None
+        commands.append(
+            _make_command(tuple(words), (start, end), redirects, pipe_from, pipe_to, conditional=conditional)
+        )
         previous_operator, first, start = operator, place + 1, end + len(operator) + 2
     return tuple(commands)
 

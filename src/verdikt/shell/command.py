@@ -10,7 +10,9 @@ from typing import NamedTuple
 from verdikt.model.action import UNKNOWN as UNKNOWN  # noqa: PLC0414 - every reader of commands needs it
 
 
-class Word(NamedTuple):
+# Slots and no named tuple: words are read far more often than made, and a slot is read in a third of the time.
+@dataclass(frozen=True, slots=True)
+class Word:
     """One word after expansion, as far as constants allow.
 
     `raw` is the source of the word; `glob` is set when it contains wildcards that the shell would expand.

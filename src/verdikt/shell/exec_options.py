@@ -171,13 +171,17 @@ def trace_shell_lines(call: CommandCall) -> None:
 
 def has_no_shell_line(words: list[Word]) -> bool:
     """Whether no word holds a line for a shell, nor anything that looks like a call in a language of its own."""
-    runner = find_runner(words[0].text)
-    marks = (*"!(`'\"", *runner.shell_lines) if runner is not None else ()
     text = " ".join([word.text for word in words[1:]]) + " "
-    for mark in marks:  # noqa: SIM110  most commands of a database client end here
+    for mark in _list_line_marks(words[0].text):  # noqa: SIM110  most commands of a database client end here
         if mark in text:
             return False
     return True
+
+
+@lru_cache(maxsize=512)
+def _list_line_marks(name: str) -> tuple[str, ...]:
+    runner = find_runner(name)
+    return (*"!(`'\"", *runner.shell_lines) if runner is not None else ()
 
 
 def trace_mercurial(call: CommandCall) -> str | None:

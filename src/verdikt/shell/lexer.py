@@ -101,7 +101,8 @@ def find_word_end(text: str, start: int, at: int, may_have_case: bool, problems:
 class Lexer:
     """One pass over one text: its `tokens`, and the `skeleton` that the grammar reads.
 
-    `has_syntax_error` is set for errors that show without a grammar, such as an operator without a command before it.
+    `has_syntax_error` is set for errors that show without a grammar, such as an operator without a command before it;
+    `is_flat` where there are simple commands and operators between them, and no reserved word or bracket.
     """
 
     def __init__(self, text: str) -> None:
@@ -110,6 +111,7 @@ class Lexer:
         self.slots: list[str] = []
         self.token_indexes: list[int] = []
         self.has_syntax_error = False
+        self.is_flat = True
         self.problems: list[str] = []
         self._may_have_case = "esac" in text
         self._state = _START
@@ -226,6 +228,8 @@ class Lexer:
 
     def _add_operator(self, op: str, start: int, at: int) -> int:
         text = self.text
+        if op in ("(", ")"):
+            self.is_flat = False
         if op == "(":
             if self._state != _INSIDE and self._may_hold_arithmetic and text.startswith("(", at):
                 stop = delimiters.find_closing(text, start, "((", self._may_have_case)
@@ -300,6 +304,7 @@ class Lexer:
         return stop
 
     def _add_reserved_word(self, raw: str, start: int, stop: int) -> int:
+        self.is_flat = False
         if raw in PREFIX_WORDS:
             # `! cmd`, `time cmd` and `coproc cmd` run `cmd`; `time -p cmd` is a program with options.
             following = TOKEN_PATTERN.match(self.text, stop)

@@ -144,6 +144,9 @@ class TurnFacts:
     packages: Mapping[str, bool] = field(default_factory=dict)  # directory with a manifest → whether it has tests
     first_digest: str = ""  # of the sources at the prompt
     own_tests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # changed code → the tests of it, by name
+    layout: tuple[str, ...] = ()  # changed code that differs in white space or comments alone
+    unmerged: tuple[str, ...] = ()  # branches that HEAD does not contain, where the message speaks of a merge
+    package_checks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # package with changed code → checks
 
     @property
     def created_paths(self) -> tuple[str, ...]:
@@ -188,6 +191,9 @@ class TurnFacts:
             **({"packages": dict(self.packages)} if self.packages else {}),
             **({"first": self.first_digest} if self.first_digest else {}),
             **({"own_tests": {path: list(tests) for path, tests in self.own_tests.items()}} if self.own_tests else {}),
+            **({"layout": list(self.layout)} if self.layout else {}),
+            **({"unmerged": list(self.unmerged)} if self.unmerged else {}),
+            **({"package_checks": {k: dict(v) for k, v in self.package_checks.items()}} if self.package_checks else {}),
         }
 
     @classmethod
@@ -214,6 +220,9 @@ class TurnFacts:
             {str(path): bool(has_tests) for path, has_tests in (record.get("packages") or {}).items()},
             str(record.get("first", "")),
             {str(path): tuple(map(str, tests)) for path, tests in (record.get("own_tests") or {}).items()},
+            tuple(map(str, record.get("layout") or ())),
+            tuple(map(str, record.get("unmerged") or ())),
+            {str(path): dict(checks) for path, checks in (record.get("package_checks") or {}).items()},
         )
 
 

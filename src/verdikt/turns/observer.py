@@ -2,12 +2,13 @@
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
 from verdikt.claims.named_objects import find_directory_names, find_file_names
-from verdikt.model.lazy_regex import compile_lazily
+from verdikt.claims.wording import has_wording
 from verdikt.model.work_tree import (
     WorkTree,
     can_hold_tests,
@@ -17,11 +18,12 @@ from verdikt.model.work_tree import (
     is_test_file,
 )
 from verdikt.observe.git_repository import run_git
-from verdikt.observe.project_checks import detect_project_checks, read_task_script
+from verdikt.observe.project_checks import detect_project_checks, list_checks_at
 from verdikt.observe.small_file import read_small_text
 from verdikt.observe.work_tree import list_changes_between, read_work_tree
-from verdikt.runs.program_kinds import MODULE_VARIABLES, is_optional_task, is_partial_test_run, is_project_wrapper
-from verdikt.runs.shell_runs import ProgramRun, hides_status, read_runs
+from verdikt.runs.program_kinds import (
+    is_partial_test_run,
+)
 from verdikt.runs.test_census import Census, take_census
 from verdikt.turns.facts import (
     MAX_CHECKED_FILES,
@@ -32,7 +34,9 @@ from verdikt.turns.facts import (
     shorten_stamps,
     sum_census,
 )
+from verdikt.turns.layout import is_same_code
 from verdikt.turns.own_tests import find_own_tests
+from verdikt.turns.run_inspector import ReadPath
 from verdikt.turns.turn import TurnEvidence, is_path_below, is_same_path
 
 T = TypeVar("T")
@@ -41,12 +45,16 @@ MAX_CENSUS_FILES = 300
 """Number of changed test files whose tests are counted."""
 
 MAX_PARSED_FILES = 50
+MAX_COMPARED_FILES = 10
+"""Number of changed files of code up to which they are compared with what they were."""
+
 MAX_NAMES = 100
 """Number of names at the end of a message that are looked up in the file system."""
 
 MAX_TEST_FILES = 100
 """Number of test files of a project up to which a run that names all of them counts as one of all tests."""
 
+MAX_CHECKED_PACKAGES = 10
 MAX_PACKAGES = 200
 """Number of packages of a monorepo up to which a run of one is told from a run of all."""
 
@@ -62,7 +70,7 @@ MAX_RECORDED_TIMES = 20
 class TurnObserver:
     """Observe work trees with the rights of the user who asks, and turn what is seen into recorded facts."""
 
-    def __init__(self, env: Mapping[str, str], read_path: Callable[[str, Callable[[str], Any], Any], Any]) -> None:
+    def __init__(self, env: Mapping[str, str], read_path: ReadPath) -> None:
         self._env = env
         self._read_path = read_path
 
@@ -79,37 +87,6 @@ class TurnObserver:
         # The contents of other files can be read from git later; of these only now.
         paths = [path for path, (_, now) in tree.dirty.items() if now and _is_counted(path)][:MAX_CENSUS_FILES]
         return Snapshot.from_tree(tree, {path: self._count_tests(tree.root, path) for path in paths})
-
-    def find_run_faults(
-        self, directory: str, command: str, runs: Sequence[Mapping[str, Any]], tree: WorkTree
-    ) -> dict[int, dict[str, Any]]:
-        """Return position → what to record otherwise, of the checks that are not what their command line says.
-
-        A program that is not the one it is called like checks nothing: a file of the project called like a runner, a
-        module of the project that hides the installed one, a task (`npm test`) that only prints or does not exist. Of
-        a task that ends well whatever its linter or compiler says, the status tells nothing.
-        """
-        faults: dict[int, dict[str, Any]] = {}
-        values = dict(_ASSIGNMENT.findall(command))
-        places = [place for name in MODULE_VARIABLES for place in values.get(name, "").split(":") if place]
-        for position, run in enumerate(runs):
-            argv = tuple(map(str, run["argv"]))
-            if run["kind"] not in ("test", "build", "lint") or not argv:
-                continue
-            where = os.path.normpath(os.path.join(directory, run["cwd"] or "."))
-            script: str = self._read_path(where, partial(read_task_script, argv=argv), "")
-            parts = read_runs(script) if script else ()
-            inner = [part for part in parts if part.kind != "look"]
-            is_empty = bool(parts) and not inner
-            if is_empty or _is_hollow(argv, where, places, tree) or (not script and is_optional_task(argv)):
-                faults[position] = {"kind": "other"}
-            # What a program of the project's own prints is no report of a runner, if the program is new.
-            elif run["kind"] == "test" and (program := _find_started_program(inner, where, tree)):
-                faults[position] = {"starts": program}
-            # Of tests the counts are read, which no mask hides.
-            elif run["kind"] != "test" and hides_status(script, inner):
-                faults[position] = {"speaks": False}
-        return faults
 
     def collect_facts(
         self,
@@ -132,6 +109,7 @@ class TurnObserver:
         after = Snapshot.from_tree(tree)
         between = self._list_commits_between(tree, baseline)
         changes = find_net_changes(baseline, after, between)
+        package_checks = self._detect_package_checks(filter(_is_code, changes or ()), tree)
         changed_tests = [path for path in changes or () if _is_counted(path)][:MAX_CENSUS_FILES]
         facts = TurnFacts(
             changes,
@@ -144,12 +122,15 @@ class TurnObserver:
             baseline.git if baseline else None,
             tree.git,
             frozenset(between or ()),
-            self._detect_checks(tree.root),
+            _add_package_checks(self._detect_checks(tree.root), package_checks),
             earlier,
             _list_test_files(evidence, tree),
             _list_packages(evidence, tree),
             baseline.digest if baseline and baseline.root == tree.root else "",
             find_own_tests(changes or (), tree.files) if _has_partial_run(evidence, tree) else {},
+            self._list_layout_changes(changes or {}, tree, baseline, between or {}),
+            self._list_unmerged(message, tree),
+            package_checks,
         )
         return facts, after, self._find_unlisted(evidence, tree, changes or {})
 
@@ -174,13 +155,56 @@ class TurnObserver:
         """Return the census of a test file as it was at the prompt."""
         if baseline is not None and (path in baseline.census or path in (baseline.dirty or {})):
             return baseline.census.get(path, Census())
-        blob = between[path][0] if path in between else tree.dirty.get(path, ("", ""))[0]
-        if not blob:
-            return Census()
-        text: str | None = self._read_path(
-            tree.root, lambda root: run_git(root, self._env, "cat-file", "blob", blob), None
-        )
+        text = self._read_earlier_text(path, tree, between)
         return take_census(path, text) if text else Census()
+
+    def _read_earlier_text(self, path: str, tree: WorkTree, between: Mapping[str, tuple[str, str]]) -> str | None:
+        """Return a file as the commit at the prompt has it; None where it has none."""
+        blob = between[path][0] if path in between else tree.dirty.get(path, ("", ""))[0]
+        return self._run_git(tree.root, "cat-file", "blob", blob) if blob else None
+
+    def _run_git(self, root: str, *words: str) -> str | None:
+        output: str | None = self._read_path(root, lambda place: run_git(place, self._env, *words), None)
+        return output
+
+    def _list_layout_changes(
+        self,
+        changes: Mapping[str, tuple[str, str]],
+        tree: WorkTree,
+        baseline: Snapshot | None,
+        between: Mapping[str, tuple[str, str]],
+    ) -> tuple[str, ...]:
+        """Return the changed code that runs as it did at the prompt; empty where much was changed."""
+        code = list(filter(_is_code, changes))
+        # Of what was uncommitted at the prompt only the hash is known.
+        uncommitted = (baseline.dirty if baseline else None) or {}
+        if baseline is None or len(code) > MAX_COMPARED_FILES or not uncommitted.keys().isdisjoint(code):
+            return ()
+        same = []
+        for path in code:
+            before = self._read_earlier_text(path, tree, between)
+            now: str | None = self._read_path(os.path.join(tree.root, path), read_small_text, None)
+            if before and now and is_same_code(path, before, now):
+                same.append(path)
+        return tuple(same)
+
+    def _list_unmerged(self, message: str, tree: WorkTree) -> tuple[str, ...]:
+        """Return the branches that HEAD does not contain, where the message speaks of a merge."""
+        if tree.git is None or not has_wording("merge", message):
+            return ()
+        listing = self._run_git(
+            tree.root, "for-each-ref", "--no-merged=HEAD", "--format=%(refname:short)", "refs/heads"
+        )
+        return tuple((listing or "").splitlines()[:MAX_NAMES])
+
+    def _detect_package_checks(self, changes: Iterable[str], tree: WorkTree) -> dict[str, dict[str, str]]:
+        """Return package with changed code → the checks that it has of its own."""
+        found: dict[str, dict[str, str]] = {}
+        for package in dict.fromkeys(_find_manifest_directory(path, tree) for path in changes):
+            checks = self._read_path(os.path.join(tree.root, package), list_checks_at, {}) if package else {}
+            if checks and len(found) < MAX_CHECKED_PACKAGES:
+                found[package] = checks
+        return found
 
     def _find_syntax_errors(self, root: str, changes: Mapping[str, tuple[str, str]]) -> dict[str, str]:
         errors: dict[str, str] = {}
@@ -223,33 +247,6 @@ class TurnObserver:
             for path in edited
             if _is_unlisted(path, tree, changes, evidence.trees) and self._read_path(path, os.path.isfile, False)
         )
-
-
-_ASSIGNMENT = compile_lazily(r"\b([A-Z]+)=[\"']?([^\s\"';&|]+)")
-
-
-def _is_hollow(argv: tuple[str, ...], where: str, places: Sequence[str], tree: WorkTree) -> bool:
-    """Return whether a file or a module of the project is what a runner's name starts; `places` hold modules."""
-    # `./gradlew` is a file of the project that starts the real tool.
-    if "/" in argv[0] and not is_project_wrapper(argv[0]):
-        program = os.path.realpath(os.path.join(where, argv[0]))
-        return os.path.relpath(program, tree.root) in tree.files
-    position = argv.index("-m") + 1 if "-m" in argv[:4] else 0
-    module = argv[position] if position < len(argv) else ""
-    # The directory of the run is where modules are looked for with `-m` only.
-    directories = [*places, *([""] if position else [])]
-    bases = [os.path.relpath(os.path.join(where, directory, module), tree.root) for directory in directories if module]
-    endings = (".py", "/__main__.py", "/__init__.py") if places else (".py", "/__main__.py")
-    return any(f"{base}{ending}" in tree.files for base in bases for ending in endings)
-
-
-def _find_started_program(runs: Sequence[ProgramRun], where: str, tree: WorkTree) -> str:
-    """Return the first file of the project that programs start which are no runners of tests; empty without one."""
-    if any(run.kind == "test" for run in runs):
-        return ""
-    words = (word for run in runs for word in run.argv[:3] if classify_file(word) == "code" and not is_test_file(word))
-    paths = (os.path.relpath(os.path.join(where, word), tree.root) for word in words)
-    return next((path for path in paths if path in tree.files), "")
 
 
 def _is_counted(path: str) -> bool:
@@ -296,6 +293,25 @@ def _list_packages(evidence: TurnEvidence, tree: WorkTree) -> dict[str, bool]:
         if can_hold_tests(path):
             packages[facts.find_package(path)] = True
     return packages
+
+
+def _find_manifest_directory(path: str, tree: WorkTree) -> str:
+    """Return the innermost directory around a file that is a package; empty where that is the top."""
+    while path and not any(f"{path}/{name}" in tree.files for name in _MANIFESTS):
+        path = os.path.dirname(path)
+    return path
+
+
+def _add_package_checks(checks: dict[str, str], packages: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return the project's checks; where it has none at its top, those of the first changed package."""
+    for package, own_checks in packages.items():
+        if "test" not in checks:
+            checks = {kind: f"cd {shlex.quote(package)} && {command}" for kind, command in own_checks.items()} | checks
+    return checks
+
+
+def _is_code(path: str) -> bool:
+    return classify_file(path) == "code"
 
 
 def _kind_of(path: str) -> str:

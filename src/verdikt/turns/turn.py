@@ -71,6 +71,10 @@ class TurnEvidence:
         calls = (replace(call, ok=True, status_unknown=False) if call.status_unknown else call for call in self.calls)
         return replace(self, calls=tuple(calls))
 
+    def find_last(self, is_match: Callable[[LoggedCall], bool]) -> tuple[int, ...]:
+        """Return the last call of the turn for which this holds, as what a proof rests on; empty without one."""
+        return next(((call.seq,) for call in reversed(self.calls) if is_match(call)), ())
+
     def is_fresh(self, call: LoggedCall) -> bool:
         """Return whether nothing relevant was changed after a call."""
         return not self.describe_change_since(call)
@@ -101,9 +105,9 @@ class TurnEvidence:
         is_apart = bool(root and other) and not is_path_below(other, root) and not is_path_below(root, other)
         # The work itself may be elsewhere: in another work tree of the repository.
         is_apart = is_apart and not any(is_path_below(edited, other) for edited in self.edit_paths)
-        return path or (root if is_apart else "") or self._find_other_package(run.kind)
+        return path.removeprefix(f"{root}/") or (root if is_apart else "") or self.find_other_package(run.kind)
 
-    def _find_other_package(self, kind: str) -> str:
+    def find_other_package(self, kind: str) -> str:
         """Return changed code in a package that no fresh run of this kind was about; empty if there is none."""
         facts = self.facts
         if not facts.packages:

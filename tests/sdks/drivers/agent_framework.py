@@ -74,7 +74,7 @@ class Rewriter(FunctionMiddleware):
 
 
 class Retry(FunctionMiddleware):
-    """An outer extension that makes each call twice."""
+    """An extension that makes each call twice."""
 
     async def process(self, context: Any, call_next: Any) -> None:
         """Make the call twice."""
@@ -119,7 +119,8 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
     outer: list[Any] = [Rewriter(scenario.rewrite)] if scenario.rewrite else []
     outer += [Retry()] if scenario.setup == "retry" else []
     outer += [RawFunction()] if scenario.setup == "raw function" else []
-    inside = [Rewriter("drop everything")] if scenario.setup == "inner rewriter" else []
+    inside: list[Any] = [Rewriter("drop everything")] if scenario.setup == "inner rewriter" else []
+    inside += [Retry()] if scenario.setup == "twice" else []
     agent = Agent(client=client, name="ops", tools=tools, middleware=[*outer, middleware, *inside])
     return agent, middleware
 

@@ -181,7 +181,7 @@ def build_options(scenario: Scenario, address: str) -> ClaudeAgentOptions:
         options.session_id = scenario.session
     else:
         options.resume = scenario.session
-    return governed(
+    options = governed(
         options,
         scenario.open_governance(),
         kinds={PREFIX + name: kind for name, kind in scenario.kinds.items()},
@@ -189,6 +189,14 @@ def build_options(scenario: Scenario, address: str) -> ClaudeAgentOptions:
         by="ann",
         max_refusals=2,
     )
+    if scenario.setup == "broken hook":
+        options.hooks["PreToolUse"][0].hooks = [fail]
+    return options
+
+
+async def fail(payload: Any, tool_use_id: str | None, context: Any) -> Any:
+    """Raise in place of our callback, as if it could not even begin."""
+    raise RuntimeError("the callback is broken")
 
 
 def write_settings(scenario: Scenario, name: str) -> str:

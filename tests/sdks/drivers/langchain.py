@@ -93,6 +93,20 @@ class Retry(AgentMiddleware):
         return [handler(request) for _ in range(3)][-1]
 
 
+class Twice(AgentMiddleware):
+    """An extension that runs each call twice."""
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        """Run the call twice."""
+        handler(request)
+        return handler(request)
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        """Run the call twice."""
+        await handler(request)
+        return await handler(request)
+
+
 def build_tools(scenario: Scenario) -> list[Any]:
     """Return the tools of a scenario."""
 
@@ -169,6 +183,7 @@ def build_agent(scenario: Scenario, observation: Observation, checkpointer: Any)
     if scenario.setup == "subagent":
         tools = [build_subagent(scenario, model, middleware, tools[0])]
     inner = [Rewriter("drop everything")] if scenario.setup == "inner rewriter" else []
+    inner += [Twice()] if scenario.setup == "twice" else []
     return create_agent(model, tools, middleware=[*outer, middleware, *inner], checkpointer=checkpointer)
 
 

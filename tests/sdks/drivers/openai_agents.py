@@ -247,6 +247,9 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
             attended=scenario.attended,
         )
     agent._verdikt_governor.governor.max_refusals = 2
+    if scenario.setup == "twice":
+        # As an SDK would that tries a call again behind the approval.
+        agent.tools[0].tool_input_guardrails *= 2
     return change_agent(scenario, agent, model)
 
 

@@ -75,6 +75,15 @@ class RawFunction(AbstractCapability):  # type: ignore[type-arg]
         return self.function(**args)
 
 
+class Twice(AbstractCapability):  # type: ignore[type-arg]
+    """An extension that runs each call twice."""
+
+    async def wrap_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:
+        """Run the call twice."""
+        await handler(args)
+        return await handler(args)
+
+
 class RemoteTools(WrapperToolset):  # type: ignore[type-arg]
     """Tools that an MCP server would list: a toolset instead of functions of the agent."""
 
@@ -148,6 +157,7 @@ def build_agent(scenario: Scenario, observation: Observation) -> Any:
         others = [WrappingRewriter("drop everything")]
     others += [CodeMode()] if scenario.setup == "code mode" else []
     others += [RawFunction(sh)] if scenario.setup == "raw function" else []
+    others += [Twice()] if scenario.setup == "twice" else []
     options: dict[str, Any] = {"tools": [sh, mystery]}
     output_types: list[Any] = [str]
     if scenario.setup == "own question":

@@ -103,6 +103,14 @@ async def drop_everything(context: Any, next_function: Any) -> Any:
         yield event
 
 
+async def run_twice(context: Any, next_function: Any) -> Any:
+    """Run each call twice, as a middleware that tries again would."""
+    async for event in next_function(context):
+        yield event
+    async for event in next_function(context):
+        yield event
+
+
 def build_tools(scenario: Scenario) -> list[Any]:
     """Return the tools of a scenario."""
 
@@ -154,6 +162,8 @@ def build_agent(scenario: Scenario, observation: Observation) -> Agent:
         agent.add_hook(allow_everything, BeforeToolCallEvent, order=LAST)
     elif scenario.setup == "middleware":
         agent.add_middleware(ExecuteToolStage, drop_everything)
+    elif scenario.setup == "twice":
+        agent.add_middleware(ExecuteToolStage, run_twice)
     elif scenario.setup == "retry":
         agent.add_hook(try_again(), AfterToolCallEvent)
     elif scenario.setup == "late middleware":

@@ -13,6 +13,7 @@ from verdikt.claims.model import (
     get_model_digest,
     load_model,
     read_model,
+    weigh_report,
 )
 from verdikt.claims.reader import is_known_language, read_claims
 from verdikt.claims.sentences import split_sentences
@@ -53,6 +54,31 @@ def test_sentence_with_two_acts_has_both_with_their_own_topics() -> None:
     claims = read_claims("I fixed the parser, but I haven't run the tests.")
 
     assert {claim.act: claim.topics for claim in claims} == {"done": ("change",), "admission": ("tests",)}
+
+
+@pytest.mark.parametrize(
+    ("claim", "report", "is_alone", "expected"),
+    [
+        (-0.2, 1.0, False, 0.3),
+        (-0.2, 9.0, True, 0.3),
+        (0.2, -9.0, False, -0.3),
+        (0.2, -9.0, True, 0.2),
+        (0.8, -9.0, False, 0.8),
+        (0.8, 0.4, False, 1.0),
+    ],
+)
+def test_message_as_a_whole_weighs_within_bounds_and_hides_no_certain_claim(
+    claim: float, report: float, is_alone: bool, expected: float
+) -> None:
+    """The words around a claim move it by 0.5 at most, and one that is certain or stands alone never downward."""
+    assert weigh_report(claim, report, is_alone=is_alone) == pytest.approx(expected)
+
+
+def test_report_lifts_its_surest_sentence_alone() -> None:
+    """A message that reports work has one claim at least; its explanations claim nothing for standing in it."""
+    message = "The audio pops are fixed in the mixer. Cause: the ring buffer was read one frame past the end."
+
+    assert [claim.act for claim in read_claims(message)] == ["done", "none"]
 
 
 @pytest.mark.parametrize(

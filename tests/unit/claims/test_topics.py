@@ -36,6 +36,19 @@ def test_work_inside_a_file_is_a_change(text: str) -> None:
     assert refine(text, "change") == ("change",)
 
 
+@pytest.mark.parametrize(
+    ("text", "topics"),
+    [
+        ("`cargo check` is clean.", ("build",)),
+        ("Ruff and mypy are clean.", ("lint", "types")),
+        ("`cargo check` complains.", ("change",)),
+    ],
+)
+def test_named_check_that_is_clean_is_its_topic(text: str, topics: tuple[str, ...]) -> None:
+    """A check by its name is sure to be meant; `cargo check` compiles and lints nothing."""
+    assert refine(text) == topics
+
+
 def test_version_that_is_released_is_no_commit() -> None:
     """A version is named like a tag; only words about git make it one."""
     assert refine("`v5.1.0` está publicada.", "commit", "release") == ("release",)

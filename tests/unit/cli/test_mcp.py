@@ -221,6 +221,15 @@ def test_wiring_for_one_person_says_that_git_sees_the_servers(project: Path, ver
     assert "nothing to commit" not in output
 
 
+def test_wiring_for_a_team_does_not_say_that_its_servers_name_no_path(project: Path, verdikt: Verdikt) -> None:
+    """The command of a server is the person's own, and may be a path of this machine."""
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": {"command": "/opt/notes"}}}))
+    output = verdikt("init", "--host", "claude", "--mcp", "--yes").stdout
+
+    assert "governance.yaml: what verdikt added names no path of this machine" in output
+    assert "/opt/notes" in (project / ".mcp.json").read_text()
+
+
 def test_the_pins_of_a_server_that_was_never_seen(tmp_path: Path) -> None:
     """The text names those that were."""
     make_pins(tmp_path)

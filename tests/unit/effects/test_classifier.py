@@ -1,7 +1,9 @@
 """The cache of classified commands: a command is classified once, unless the world has changed under it."""
 
+import pytest
+
 from tests.fakes import FakeWorld
-from verdikt.effects.classifier import MAX_ENTRIES, EffectCache, classify, classify_shell_text
+from verdikt.effects.classifier import MAX_ENTRIES, MAX_TEXT_LENGTH, EffectCache, classify, classify_shell_text
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
@@ -128,3 +130,15 @@ def test_services_calls_that_differ_share_no_effects() -> None:
     assert call_service("mcp__notes__get_note", {"sql": "drop table notes"}, "untracked")[0] != reads
     assert call_service("mcp__notes__get_note", {"id": "1"}, "untracked", effects=["destructive"])[0] != reads
     assert classify_shell_text("mcp__notes__get_note", Facts(make_world())) != reads
+
+
+@pytest.mark.parametrize(("key", "text"), [("sql", "drop table notes --"), ("command", "rm -rf notes")])
+def test_a_long_argument_of_a_services_call_is_judged_like_a_short_one(key: str, text: str) -> None:
+    """It is too long for the cache, which must not change what is found in it."""
+    long_text = text + " " * MAX_TEXT_LENGTH
+    short, long, again = (
+        [effect.what for effect in call_service("mcp__box__run", {key: value}, "untracked")[0].items]
+        for value in (text, long_text, long_text)
+    )
+
+    assert short == long == again != ["none"]

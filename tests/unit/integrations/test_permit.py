@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from verdikt.integrations.permit import CURRENT_PERMIT, Permit, take_permit
-from verdikt.integrations.ruling import Ruling
+from verdikt.integrations.permit import CURRENT_PERMIT, Permit, is_permit_spent, take_permit
+from verdikt.integrations.ruling import Ruling, close_approval
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.verdict import Verdict
 
@@ -22,6 +22,29 @@ def test_permit_is_taken_once() -> None:
 
     assert permit.take("sh", {"command": "ls"}, call_id="c1")
     assert not permit.take("sh", {"command": "ls"}, call_id="c1")
+
+
+def test_permit_is_spent_by_its_call_alone() -> None:
+    """A tool asks before a second run: a person's yes was for the first."""
+    permit = Permit("sh", ARGUMENTS, PASSED, call_id="c1")
+    token = CURRENT_PERMIT.set(permit)
+    try:
+        assert not is_permit_spent("sh", ARGUMENTS, call_id="c1")
+        assert take_permit("sh", ARGUMENTS, call_id="c1") is permit
+        assert is_permit_spent("sh", {"command": "ls"}, call_id="c1")
+        assert not is_permit_spent("sh", {"command": "ls /"}, call_id="c1")
+        assert not is_permit_spent("sh", ARGUMENTS, call_id="c2")
+    finally:
+        CURRENT_PERMIT.reset(token)
+
+
+def test_spent_yes_is_a_block_and_a_spent_pass_is_decided_by_the_policy() -> None:
+    """Only an approval is for one run; the refusal says so."""
+    approved = replace(PASSED, is_approved=True, verdict=Verdict.pass_(guard="x", reason="approved by `ann`"))
+
+    assert close_approval(PASSED) is PASSED
+    assert not close_approval(approved).may_run
+    assert "approved by `ann`; that was for one run" in close_approval(approved).text
 
 
 @pytest.mark.parametrize(

@@ -53,5 +53,5 @@ def test_schema_knows_the_keys_that_code_reads() -> None:
     definitions = SCHEMA["$defs"]
 
     assert set(definitions["effect"]["properties"]) == ROW_KEYS
-    assert len(ROW_KEYS) == len(EffectSpec._fields)
+    assert len(ROW_KEYS) == len(EffectSpec.__slots__)
     assert set(definitions["runs"]["properties"]) == set(Wrapper._fields) - {"valued"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from verdikt.errors import PolicyError
-from verdikt.observe.policy_files import list_project_policies, read_policy_file, read_policy_files
+from verdikt.observe.policy_files import list_project_policies, read_policy_file, read_policy_files, resolve_directory
 
 TEXT = b"profile: none\n"
 
@@ -115,3 +115,19 @@ def test_missing_host_project_is_ignored(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path / "home"), "CLAUDE_PROJECT_DIR": str(tmp_path / "gone")}
 
     assert list_project_policies(str(tmp_path), env) == [str(tmp_path / "governance.yaml")]
+
+
+def test_the_working_directory_is_resolved_like_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was moved and replaced by a link, or deleted, is not what its old path leads to."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    monkeypatch.chdir(old)
+    assert resolve_directory(str(old)) == str(old)
+
+    old.rename(new)
+    old.symlink_to(new)
+    assert resolve_directory(str(old)) == str(new)
+
+    old.unlink()
+    new.rmdir()
+    assert resolve_directory(str(old)) == str(old)

@@ -57,19 +57,27 @@ def test_directory_in_place_of_a_file_is_ignored(tmp_path: Path) -> None:
     assert len(os.listdir("/proc/self/fd")) == before
 
 
+MAKEFILE = (
+    "lint:\n\t-ruff check .\n\t@echo done\n\ntypes:\n\t@mypy .\n\n"
+    "ci: types missing # first\n\tcd app && pytest \\\n\t-q\n\nround: round\n\techo round"
+)
+
+
 @pytest.mark.parametrize(
     ("argv", "script"),
     [
         (("npm", "run", "lint"), "eslint . || true"),
         (("npm", "run", "types", "--if-present"), ""),
-        (("make", "lint"), "set -e\nruff check . || true\necho done"),
-        (("make", "types"), "set -e\nmypy ."),
+        (("make", "lint"), "(\nruff check . || true\n) && (\necho done\n)"),
+        (("make", "types"), "(\nmypy .\n)"),
         (("make", "-C", "app", "lint"), ""),
+        (("make", "ci"), "(\nmypy .\n) && (\ncd app && pytest  -q\n)"),
+        (("make", "round"), "(\necho round\n)"),
     ],
 )
 def test_commands_behind_a_task_are_read(tmp_path: Path, argv: tuple[str, ...], script: str) -> None:
     """As a shell would have them: a failing line ends a recipe, unless a dash before it says that it does not count."""
     (tmp_path / "package.json").write_text('{"scripts": {"lint": "eslint . || true"}}')
-    (tmp_path / "Makefile").write_text("lint:\n\t-ruff check .\n\t@echo done\n\ntypes:\n\t@mypy .\n")
+    (tmp_path / "Makefile").write_text(MAKEFILE)
 
     assert read_task_script(str(tmp_path), argv) == script

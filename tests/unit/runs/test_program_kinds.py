@@ -3,6 +3,7 @@
 import pytest
 
 from verdikt.runs.program_kinds import (
+    applies_some_rules,
     classify_run,
     edits_in_place,
     installs_packages,
@@ -12,6 +13,7 @@ from verdikt.runs.program_kinds import (
     normalize_argv,
     resolve_program_name,
     split_directory,
+    split_goals,
 )
 
 
@@ -222,3 +224,29 @@ def test_type_checker_is_told_from_other_linters() -> None:
 def test_installs_packages_by_the_record_of_the_program(command: str, expected: bool) -> None:
     """What installs is what the records say, and no second list."""
     assert installs_packages(command.split()) is expected
+
+
+@pytest.mark.parametrize(
+    ("command", "tasks"),
+    [
+        ("make -j2 lint test", ["make -j2 lint", "make -j2 test"]),
+        ("make -C app -j 4 lint test V=1", ["make -C app -j 4 lint V=1", "make -C app -j 4 test V=1"]),
+        ("make test V=1", ["make test V=1"]),
+        ("make", ["make"]),
+        # Its words are goals of one run, or words for the task.
+        ("mvn clean test", ["mvn clean test"]),
+        ("just test cart", ["just test cart"]),
+    ],
+)
+def test_several_targets_are_several_runs(command: str, tasks: list[str]) -> None:
+    """Each target of `make` is a task of its own; options and variables belong to all of them."""
+    assert [" ".join(argv) for argv in split_goals(tuple(command.split()))] == tasks
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [("ruff check --select I .", True), ("flake8 --ignore=E501", True), ("ruff check .", False), ("make lint", False)],
+)
+def test_part_of_a_linters_rules(command: str, expected: bool) -> None:
+    """Options choose which rules are applied."""
+    assert applies_some_rules(command.split()) is expected

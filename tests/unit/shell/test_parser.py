@@ -3,11 +3,12 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from verdikt.shell import analyse
-from verdikt.shell.parser import parse_statements
+from verdikt.shell.lexer import Lexer
+from verdikt.shell.parser import parse_statements, parse_tokens
 from verdikt.shell.statement import CommandPipeline, StatementList
 
 TEMPLATES = (
@@ -69,3 +70,30 @@ def test_text_with_a_syntax_error_is_reported_and_its_commands_found(text: str) 
 
     assert script.problems
     assert {command.name for command in script.commands} >= set(re.findall(r"\b[ab]\b", text))
+
+
+FLAT_PIECES = (
+    *("a", "b -x", "A=1", "'c d'", '"$x"', "$(f; g)", "`h`", "> f", "2>&1", ">|f", "<<<w", "<<E\nl\nE\n", "[[ i ]]"),
+    *("((1))", "&&", "||", ";", "&", "|", "|&", "\n", "\n\n", "\\\n", "# note\n", "x=(1 2)", "<(j)"),
+)
+
+
+@given(st.lists(st.sampled_from(FLAT_PIECES), max_size=9).map(" ".join))
+def test_text_without_compound_commands_needs_no_grammar(text: str) -> None:
+    """Where the grammar is skipped, the tokens alone give the statement that it would give."""
+    lexer = Lexer(text)
+    assume(lexer.is_flat and not lexer.has_syntax_error)
+    statement, problems = parse_statements(text)
+    lexer.is_flat = False
+    expected_statement, expected_problems = parse_tokens(lexer)
+
+    assert describe(statement) == describe(expected_statement)
+    assert problems == expected_problems
+
+
+def describe(value: object) -> object:
+    """Return a statement as plain data that can be compared."""
+    if isinstance(value, list | tuple):
+        return [describe(item) for item in value]
+    slots = getattr(type(value), "__slots__", None)
+    return value if slots is None else (type(value).__name__, [describe(getattr(value, name)) for name in slots])

@@ -22,7 +22,7 @@ from verdikt.effects.data_store import (
     find_database_name,
     is_trial_number,
     list_switches,
-    settle_losses,
+    settle_session,
 )
 from verdikt.effects.deployment_stage import list_stages
 from verdikt.effects.host import is_local_address
@@ -118,9 +118,9 @@ def classify_client(
     # What comes through a pipe or from a file that can't be read may lift anything.
     is_known_input = not call.has_piped_input() and not call.command.redirects and not call.args.has_flag(files)
     is_read_only = is_known_input and is_read_only_connection(call, dialect, base, read_only)
-    store = find_data_store(call, call.args.select_words(server) if server else ())
     session_effects = list(classify_session(call, effects, dialect, is_read_only=is_read_only))
-    for effect in settle_losses(call, session_effects, store, names):
+    servers = call.args.select_words(server) if server else ()
+    for effect in settle_session(call, session_effects, servers, names):
         changes_live_rows = is_live and effect.what in _ROW_CHANGES
         yield derive_effect("db.write.live", effect, effect.targets, note="live data") if changes_live_rows else effect
     if not light:

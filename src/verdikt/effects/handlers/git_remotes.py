@@ -47,7 +47,7 @@ def find_session_remote(call: Invocation, name: str) -> str | None:
                 return words[place + 1] if _is_same_repository(call, words) else None
     remembered = call.facts.memory_value(REMOTES_KEY)
     key = f"{find_working_directory(call)} {name}"
-    address = remembered.get(key) if isinstance(remembered, Mapping) else None
+    address = remembered.get(key) if remembered and isinstance(remembered, Mapping) else None
     return str(address) if address is not None else None
 
 
