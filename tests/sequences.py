@@ -40,6 +40,8 @@ class Rehearsal:
 
     def __init__(self, case: dict[str, Any]) -> None:
         self.world: FakeWorld = make_world(case)
+        # It has a file with changes in it, as git says of its directory.
+        self.world.paths[f"{ROOT}/src"] = PathFact(real=f"{ROOT}/src", kind="dir", git="modified")
         self._policy = (
             parse_policy(case["policy"]) if "policy" in case else load_policy(case.get("profile", "standard"))
         )

@@ -11,6 +11,8 @@ from verdikt.effects.any_language.masking import may_name_code
 from verdikt.effects.armed_text import ArmedText, judge_text
 from verdikt.effects.code_sections import detect_file_language, is_composition
 from verdikt.effects.downloaded_files import DOWNLOADS_KEY
+from verdikt.effects.given_variables import SUBSTITUTED_FILE, fill_lookups, looks_up_variables
+from verdikt.effects.local_values.value_files import fill_from_files, may_take_values
 from verdikt.effects.script_classifier import ScriptClassifier
 from verdikt.effects.target import TargetResolver
 from verdikt.effects.template_fields import fill_variables
@@ -43,6 +45,7 @@ _WORKFLOW_SETTINGS = (".actrc",)
 """Settings of such runners, which are named for their program."""
 _ENVIRONMENT_FILE = compile_lazily(r"--env-file[ =]([^\s;&|]+)")
 _ASSIGNMENT = compile_lazily(r"(?:^|[\s;&|])([A-Za-z_]\w*)=([^\s;&|$`]+)")
+_SOURCED_FILE = compile_lazily(r"(?:^|[\s;&|])(?:\.|source)\s+([^\s;&|$`]+)")
 _FILE_LINE = compile_lazily(r"(?m)^\s*(?:export\s+)?([A-Za-z_]\w*)=[\"']?([^\n\"']*)")
 
 
@@ -118,8 +121,9 @@ def _find_naming(
 ) -> Loader | None:
     """Return the command that may load settings of the session in which a file is named: `program = ["./info.sh"]`."""
     name = basename(path)
-    for settings in unjudged:
-        if settings == path or detect_file_language(settings) in ("", WORKFLOW):
+    told = [each for loader in loaders for each in loader.named_files]
+    for settings in dict.fromkeys((*unjudged, *told)):
+        if settings == path or (settings not in told and detect_file_language(settings) in ("", WORKFLOW)):
             continue
         loader = _find_loader(settings, detect_file_language(settings), loaders, facts, text)
         content = facts.text(settings) if loader is not None and not loader.only_hooks else None
@@ -151,7 +155,20 @@ def judge_in_project(path: str, text: str, facts: Facts, command: str = "") -> A
     downloads = facts.recall(DOWNLOADS_KEY) if may_name_code(path, text) else None
     names = tuple(downloads) if isinstance(downloads, Mapping) else ()
     is_on_host = bool(command) and _starts_on_host(command.partition("\n")[0], facts)
-    return judge_text(path, text, resolver, classify_shell, names, is_on_host=is_on_host)
+    armed = judge_text(path, text, resolver, classify_shell, names, is_on_host=is_on_host)
+    if armed is None and (filled := _fill_values(path, text, command, resolver)) != text:
+        armed = judge_text(path, filled, resolver, classify_shell, names, is_on_host=is_on_host)
+    return armed
+
+
+def _fill_values(path: str, text: str, command: str, resolver: TargetResolver) -> str:
+    """Return a text with the values that other files and the command that loads it give to it."""
+    if not may_take_values(path, text):
+        return text
+    filled = fill_from_files(text, path, resolver)
+    if command and looks_up_variables(filled):
+        filled = fill_lookups(filled, _read_variables(path, command, resolver))
+    return filled
 
 
 def _starts_on_host(command: str, facts: Facts) -> bool:
@@ -161,8 +178,10 @@ def _starts_on_host(command: str, facts: Facts) -> bool:
 
 
 def _read_variables(path: str, command: str, resolver: TargetResolver) -> dict[str, str]:
-    """Return the variables that a composition gets: from `.env` beside it, files that are named, and the command."""
-    places = [f"{path[: path.rfind('/')]}/.env", *map(resolver.to_absolute, _ENVIRONMENT_FILE.findall(command))]
+    """Return the variables that a file gets: from `.env` beside it, files that are named, and the command."""
+    patterns = (_ENVIRONMENT_FILE, _SOURCED_FILE, SUBSTITUTED_FILE)
+    names = [name for pattern in patterns for name in pattern.findall(command)]
+    places = [f"{path[: path.rfind('/')]}/.env", *map(resolver.to_absolute, names)]
     values: dict[str, str] = {}
     for place in places:
         values |= dict(_FILE_LINE.findall(resolver.facts.text(place) or "")) if place else {}

@@ -217,7 +217,7 @@ _NO_PROGRAMS = ("", "settings", "package", "php_package", "notebook", "xml", WOR
 """Languages of files that are not started by their own names."""
 
 _RISKY_WORD = compile_lazily(
-    rf"(?i)\b(?:{join_role('world_changer')}|unlink\w*|remove\w*|delete\w*|rmtree|rimraf|rmsync|erase|truncate\w*"
+    rf"(?i)\b(?:{join_role('world_changer')}|unlink\w*|remove\w*|delete\w*|rmtree|rimraf|rmsync|erase|destroy\w*|truncate\w*"
     r"|system|popen|subprocess|spawn\w*|exec\w*|eval|shell\w*|command|process\w*|child_process|kill\w*|environ|env|getenv"
     r"|urlopen|requests|httpx|socket\w*|fetch|axios|http\w*|post|upload|ftp\w*|open\w*|read\w*|write\w*|copy\w*|move\w*"
     r"|rename\w*|base64|atob|fork|import|require|pickle|marshal|ctypes|shutil|pathlib|fs|file\w*|dotenv|boto3|paramiko"
@@ -284,7 +284,9 @@ def is_arming(effect: Effect, project_root: str, section: CodeSection | None = N
     what = effect.what
     if not effect.certain:
         # What a pattern selects of a home: at least one file is there, or the command would not have been written.
-        return what.startswith(_LOSS_PREFIXES) and not effect.recoverable and any(map(_is_selection, effect.targets))
+        if not what.startswith(_LOSS_PREFIXES) or effect.recoverable:
+            return False
+        return any(_is_selection(target, project_root) for target in effect.targets)
     if section is not None and section.language == IMAGE:
         # It runs apart from the machine, with what was copied into the image: only what leaves can do harm.
         return what.startswith(_LEAVING_PREFIXES)
@@ -311,9 +313,13 @@ def is_arming(effect: Effect, project_root: str, section: CodeSection | None = N
     return False
 
 
-def _is_selection(target: Target) -> bool:
-    """Return whether a pattern selects the target in a home or on the machine: `find ~ -name '*.key'`."""
-    return "*" in target.path and target.zone in (Zone.HOME, Zone.SYSTEM, Zone.SECRET)
+def _is_selection(target: Target, project_root: str) -> bool:
+    """Return whether a pattern selects the target in a home, on the machine, or among all that the project has.
+
+    `find ~ -name '*.key'`, and `ls | grep -v '^src$' | xargs rm -rf` for all that is not named.
+    """
+    is_outer = "*" in target.path and target.zone in (Zone.HOME, Zone.SYSTEM, Zone.SECRET)
+    return is_outer or (bool(project_root) and target.path == f"{project_root}/*")
 
 
 def _is_whole_directory(target: Target) -> bool:
@@ -331,7 +337,10 @@ def _is_precious(target: Target, project_root: str) -> bool:
     if not project_root:
         return False
     is_history = target.path.startswith(tuple(f"{project_root}/.git/{part}" for part in _REPOSITORY_PARTS))
-    return is_history or target.path in (project_root, f"{project_root}/.git", f"{project_root}/*")
+    # All but what is named: `rm -rf !(src|docs)`.
+    is_rest = target.path.startswith(f"{project_root}/!(")
+    whole = (project_root, f"{project_root}/.git", f"{project_root}/*", f"{project_root}/**/*")
+    return is_history or is_rest or target.path in whole
 
 
 def _find_line(section: CodeSection, effect: Effect) -> int:

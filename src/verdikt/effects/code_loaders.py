@@ -155,6 +155,18 @@ def find_naming_loaders(effects: Iterable[Effect], text: str, paths: Iterable[st
     return loaders
 
 
+def find_settings_loaders(effects: Iterable[Effect], paths: Iterable[str]) -> list[Loader]:
+    """Return the commands that read settings of the session: `doxygen Doxyfile`, and `buf.gen.yaml` for `buf`."""
+    names = [(path, path[path.rfind("/") + 1 :]) for path in paths]
+    loaders = []
+    for effect in effects if names else ():
+        if effect.what in _LOADING_EFFECTS or effect.what.startswith(NAMING_PREFIXES):
+            own = effect.by.partition(" ")[0].rpartition("/")[2] + "."
+            named = tuple(path for path, name in names if name in effect.by or (len(own) > 1 and name.startswith(own)))
+            loaders += [Loader(effect, None, named_files=named)] if named else []
+    return loaders
+
+
 def _names_file(words: str, text: str, name: str) -> bool:
     return name in words or (name in text and re.search(rf"\w=\S*{re.escape(name)}", text) is not None)
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from verdikt.effects.any_language.masking import may_be_loaded
+from verdikt.effects.code import quote_shell_word
 from verdikt.effects.git_settings_file import is_git_settings, parse_git_settings
 from verdikt.effects.runner_settings import (
     IMAGE,
@@ -22,18 +23,21 @@ from verdikt.effects.runner_settings import (
     read_process_records,
     read_recipes,
     read_string_calls,
+    read_task_values,
     read_xml,
 )
 from verdikt.effects.template_fields import fill_fields, fill_place
 from verdikt.effects.workflow_sections import WORKFLOW, is_workflow, read_workflow
+from verdikt.effects.wrapped_calls import read_wrapped_calls
 from verdikt.knowledge import find_language, find_role, find_suffix_program
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.git_inner_commands import is_command_setting
 
 _LANGUAGE_BY_SUFFIX = {
-    ".pyw": "python",
+    **dict.fromkeys((".pyw", ".smk"), "python"),
     ".pth": "python",
     ".ipynb": "notebook",
+    **dict.fromkeys((".qmd", ".rmd", ".jmd", ".pmd"), "literate"),
     ".mts": "node",
     ".cts": "node",
     ".jsx": "node",
@@ -83,7 +87,7 @@ _LANGUAGE_BY_SUFFIX = {
     ".tf": "settings",
     ".hcl": "settings",
     ".code-workspace": "settings",
-    ".bzl": "settings",
+    **dict.fromkeys((".bzl", ".nix"), "settings"),
 }
 """Endings that the table of programs does not have, because no program is started with such a file."""
 _SETTINGS_NAMES = """
@@ -92,7 +96,7 @@ Taskfile.yaml taskfile.yml Procfile nodemon.json .lintstagedrc meson.build
 BUILD BUILD.bazel tasks.json devcontainer.json Cargo.toml turbo.json
 Taskfile.dist.yml Taskfile.dist.yaml mise.toml .mise.toml deno.json deno.jsonc moon.yml nx.json project.json
 Makefile.toml .goreleaser.yml .goreleaser.yaml skaffold.yaml .overcommit.yml .lintstagedrc.json .huskyrc netlify.toml
-Pulumi.yaml serverless.yml .air.toml bacon.toml dvc.yaml Tiltfile .simple-git-hooks.json wireit.json Pipfile
+Pulumi.yaml serverless.yml .air.toml bacon.toml dvc.yaml Tiltfile .simple-git-hooks.json wireit.json Pipfile cdk.json
 angular.json workspace.json mprocs.yaml process-compose.yml .tmuxinator.yml Brewfile.json
 """
 """Settings of runners, in which command lines stand under keys of many names."""
@@ -156,6 +160,15 @@ _RUNS_STRING = compile_lazily(
 )
 _RUBY_COMMENT = compile_lazily(r"(?ms)^=(?:begin|pod|head\d?|item|over)\b.*?(?:^=(?:end|cut)\b|\Z)")
 _GO_GENERATE = compile_lazily(r"(?m)^//go:generate\s+(.+)$")
+_CHUNK = compile_lazily(r"(?m)^```\{[ \t]*([A-Za-z]\w*)[^}\n]*\}[^\n]*\n([\s\S]*?)^```")
+"""A part of a document in Markdown that a program runs."""
+_CHUNK_LANGUAGES = {"r": "r", "python": "python", "py": "python", "julia": "julia", "ojs": "node"}
+_MIX_COMMAND = compile_lazily(r"\"cmd (?:--cd \S+ )?([^\"\n]+)\"")
+"""A command line in an alias of Mix."""
+_TASK_LIBRARY = compile_lazily(
+    r"\b(?:import|from)\s+(?:airflow|dagster\w*|prefect\w*|luigi|kfp|doit|flytekit|metaflow)\b"
+)
+_TASK_FILES = ("/Snakefile", ".smk", "/dodo.py")
 _LIFECYCLE = frozenset(
     "preinstall install postinstall prepare prepublish prepublishOnly prepack postpack dependencies pretest posttest "
     "prebuild postbuild prestart poststart prelint postlint predev preversion version postversion".split()
@@ -166,8 +179,8 @@ _LIFECYCLE = frozenset(
 def detect_file_language(path: str, text: str = "") -> str:
     """Return the language of a file by its name or, without a known ending, by its first line; empty if none is read.
 
-    Besides the languages of `classify_code`: `sh`, `notebook`, `make`, `cmake`, `package`, `php_package`, `xml`,
-    `image`, `git_settings` and `settings`.
+    Besides the languages of `classify_code`: `sh`, `notebook`, `literate`, `make`, `cmake`, `package`, `php_package`,
+    `xml`, `image`, `git_settings` and `settings`.
     """
     name = path[path.rfind("/") + 1 :]
     if name in _LANGUAGE_BY_NAME:
@@ -251,13 +264,21 @@ def find_code_sections(path: str, text: str) -> list[CodeSection]:
     sections = [CodeSection(language, blank_comments(language, text))]
     if language != "python":
         sections += read_string_calls(language, sections[0].text)
+    sections += read_wrapped_calls(sections[0].text)
+    if language == "python" and (_TASK_LIBRARY.search(text) or path.endswith(_TASK_FILES)):
+        sections += read_task_values(text)
     if language == "node" and "args" in text:
         sections += read_process_records(sections[0].text)
     if language == "node" and _SETTINGS_MODULE.search(path):
         sections += read_command_values(sections[0].text)
+    if language == "elixir":
+        sections += [CodeSection(SHELL, m[1], count_line(text, m.start())) for m in _MIX_COMMAND.finditer(text)]
     if language == "go":
+        # It runs in the directory of the file.
+        enter = f"cd {quote_shell_word(path[: path.rfind('/')])} && " if path[:1] == "/" else ""
         sections += [
-            CodeSection(SHELL, match[1], count_line(text, match.start())) for match in _GO_GENERATE.finditer(text)
+            CodeSection(SHELL, enter + match[1], count_line(text, match.start()))
+            for match in _GO_GENERATE.finditer(text)
         ]
     return sections
 
@@ -302,6 +323,16 @@ def _read_notebook(text: str) -> list[CodeSection]:
     return sections
 
 
+def _read_chunks(text: str) -> list[CodeSection]:
+    """Return the chunks of a document that are run while it is made."""
+    sections = []
+    for match in _CHUNK.finditer(text):
+        language = SHELL if match[1] in _SHELL_NAMES else _CHUNK_LANGUAGES.get(match[1].lower(), "")
+        if language:
+            sections.append(CodeSection(language, match[2], count_line(text, match.start(2))))
+    return sections
+
+
 def _read_package(path: str, text: str, *, every: bool = False) -> list[CodeSection]:
     """Return the scripts of a package.json that run unnamed; those of a workspace's package run by `pnpm -r`, too."""
     try:
@@ -332,6 +363,7 @@ def _read_git_settings(text: str) -> list[CodeSection]:
 _READERS: dict[str, Callable[[str], list[CodeSection]]] = {
     "notebook": _read_notebook,
     "git_settings": _read_git_settings,
+    "literate": _read_chunks,
     "make": read_recipes,
     "just": read_assignments,
     "cmake": read_cmake,
@@ -340,3 +372,5 @@ _READERS: dict[str, Callable[[str], list[CodeSection]]] = {
     WORKFLOW: read_workflow,
 }
 """Languages in which program text stands among other text."""
+FIELD_LANGUAGES = frozenset((*_READERS, "package", "php_package", "settings", SHELL)) - {"notebook", "literate"}
+"""Languages in which a value stands where its name does, between signs: `$(X)`, `${x}`, `{{ x }}`."""

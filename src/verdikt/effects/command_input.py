@@ -44,7 +44,8 @@ _TEXT_FILE_OPTIONS = find_role_words("text_file_option")
 TEXT_READERS = frozenset(name.partition(":")[0] for name in _TEXT_FILE_OPTIONS)
 _EXEC_FLAGS = frozenset("-x -X --exec --exec-batch".split())
 # With no other words than these, the listing leaves no file out.
-_UNFILTERED_GIT_WORDS = frozenset("ls-files -z -c --cached -o --others --exclude-standard -co".split())
+_UNFILTERED_GIT_WORDS = frozenset("ls-files -z -c --cached -o --others --exclude-standard -co -m --modified".split())
+_CHANGED_NAMES = frozenset("diff --name-only -z --no-renames HEAD".split())
 _UNFILTERED_RIPGREP_WORDS = frozenset("--files -0 --null --hidden --no-ignore -u -uu -uuu .".split())
 _UNFILTERED_FD_WORDS = frozenset(
     ". -H -I -u -0 --hidden --no-ignore --unrestricted --print0 -t --type f file d".split()
@@ -91,6 +92,8 @@ def _is_selective(source: Command, call: Invocation) -> bool:
     texts = [word.text for word in source.argv[1:]]
     if "ls-files" in texts:
         return not _UNFILTERED_GIT_WORDS.issuperset(texts)
+    if "--name-only" in texts:
+        return not _CHANGED_NAMES.issuperset(texts)  # what follows takes every file with a change
     if "--files" in texts:
         return not _UNFILTERED_RIPGREP_WORDS.issuperset(texts)
     if source.name in _FIND_PROGRAMS:

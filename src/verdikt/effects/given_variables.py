@@ -21,7 +21,7 @@ MAX_SETTER_WORDS = 8
 _FILE_OPTION = "--env-file"
 _SHELL_LOADERS = ("source", ".")
 _EXPORTERS = find_role("variable_exporter")
-_SUBSTITUTED_FILE = compile_lazily(r"[$(`](?:\w+|<)\s+(?:[^$()|`]*\s)?([\w./~-]+)\s*(?:\||\)|`)")
+SUBSTITUTED_FILE = compile_lazily(r"[$(`](?:\w+|<)\s+(?:[^$()|`]*\s)?([\w./~-]+)\s*(?:\||\)|`)")
 _MAX_VARIABLES = 200
 _LOOKUP = compile_lazily(
     r"""(?:\b(?:[A-Za-z_]\w*(?:\.|::|->))*(?:environ(?:\.get)?|[gG]et_?[eE]nv|LookupEnv|ENV(?:\.fetch)?|var_os|env::var"""
@@ -39,7 +39,7 @@ def list_variable_files(call: Invocation) -> list[str]:
         if command.name in _SHELL_LOADERS and len(words) > 1:
             names.append(words[1].text)
         for word in words:
-            names += _SUBSTITUTED_FILE.findall(word.raw)
+            names += SUBSTITUTED_FILE.findall(word.raw)
             option, _, value = word.text.partition("=")
             names += [value] if option == _FILE_OPTION else []
         is_setter = any(word.text in FILE_SETTERS for word in words[:2])
@@ -59,9 +59,16 @@ def read_variables(call: Invocation, path: str) -> Iterator[tuple[str, str]]:
 
 def fill_environment(text: str, call: Invocation) -> str:
     """Return program text with the variables of the environment replaced that the command is known to get."""
-    if _LOOKUP.search(text) is None:
-        return text
-    values = _list_variables(call)
+    return fill_lookups(text, _list_variables(call)) if looks_up_variables(text) else text
+
+
+def looks_up_variables(text: str) -> bool:
+    """Return whether a program looks a variable of its environment up."""
+    return _LOOKUP.search(text) is not None
+
+
+def fill_lookups(text: str, values: Mapping[str, str]) -> str:
+    """Return program text with the variables replaced that have a value."""
 
     def fill(match: re.Match[str]) -> str:
         value = values.get(match[1] or match[2] or match[3], "")

@@ -72,6 +72,14 @@ _COMMAND_VALUE = compile_lazily(
     r"(?i)\b\w*(?:command|cmd|script|exec|shell)[\"']?\s*:\s*"
     r"(?:\"((?:\\.|[^\"\\\n])+)\"|'((?:\\.|[^'\\\n])+)'|`([^`]+)`)"
 )
+_TASK_TEXT = r"[rRfF]{0,2}(?:\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')"
+_TASK_VALUE = compile_lazily(
+    rf"\b(?:\w*(?:command|cmd|script|shell)s?|actions)[\"']?\s*[=:]\s*((?:[\[(]\s*)?(?:{_TASK_TEXT}\s*,?\s*)+)"
+)
+_TASK_STRING = compile_lazily(r"\"\"\"([\s\S]*?)\"\"\"|'''([\s\S]*?)'''|\"((?:\\.|[^\"\\\n])*)\"|'((?:\\.|[^'\\\n])*)'")
+_TASK_FIELD = compile_lazily(r"(?<!\$)\{[^{}\n]*\}|%\(\w+\)s")
+_NIX_SCRIPT = compile_lazily(r"\b\w*(?:[Hh]ook|Phase|[Ss]cript|exec)\w*\s*=\s*''([\s\S]*?)''(?![$'\\])")
+"""A shell that Nix enters, and what it runs on the way."""
 _ESCAPED_QUOTE = compile_lazily(r"\\([\"'`])")
 _HOOK_SOURCE = compile_lazily(r"(?m)^\s*-?\s*repo:\s*[\"']?((?:https?|git|ssh)://[^\s\"'#]+|[\w.-]+@[^\s\"'#]+)")
 _OTHER_FORGES = ("codeberg.org", "sr.ht", "gitea.com", "opendev.org", "kernel.org", "freedesktop.org")
@@ -194,6 +202,17 @@ def read_command_values(text: str) -> list[CodeSection]:
     return [CodeSection(SHELL, _ESCAPED_QUOTE.sub(r"\1", line), count_line(text, at)) for line, at in lines]
 
 
+def read_task_values(text: str) -> list[CodeSection]:
+    """Return the command lines that a program of tasks in Python hands to its runner, with fields as variables."""
+    sections = []
+    for match in _TASK_VALUE.finditer(text):
+        strings = [next(filter(None, groups), "") for groups in _TASK_STRING.findall(match[1])]
+        # Items of a list run one after the other, and the parts of a text follow each other without a comma.
+        line = ("\n" if match[1][:1] in "[(" else " ").join(strings)
+        sections.append(CodeSection(SHELL, _TASK_FIELD.sub("$x", line), count_line(text, match.start(1))))
+    return sections
+
+
 def read_cmake(text: str) -> list[CodeSection]:
     """Return the commands of a build for CMake."""
     text = re.sub(r"(?m)#.*$", "", text).replace("$ENV{", "${")
@@ -208,6 +227,8 @@ def read_all_settings(path: str, text: str) -> list[CodeSection]:
         return values
     if "compose" in name:
         return list(_read_compose(text))
+    if name.endswith(".nix"):
+        return [CodeSection(SHELL, m[1], count_line(text, m.start(1))) for m in _NIX_SCRIPT.finditer(text)]
     if name == "/.pre-commit-config.yaml":
         return [*_read_settings(text), *_read_hook_sources(text)]
     sections = list(_read_settings(text))

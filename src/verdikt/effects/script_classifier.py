@@ -24,10 +24,12 @@ from verdikt.effects.command_relations import CommandRelations, are_settled
 from verdikt.effects.copied_programs import COPIED_PROGRAMS_KEY, list_program_aliases
 from verdikt.effects.deployment_stage import classify_live_change
 from verdikt.effects.environment_variables import classify_assignment
+from verdikt.effects.given_arguments import fill_arguments
 from verdikt.effects.given_variables import fill_environment
 from verdikt.effects.guarded_operands import HANDLING_EFFECTS, find_handled_guards
 from verdikt.effects.guarded_outputs import OUTPUT_PROGRAMS, find_guarded_outputs
 from verdikt.effects.invocation import SHELLS, Invocation
+from verdikt.effects.local_values.value_files import fill_session_values
 from verdikt.effects.program_evaluator import evaluate_program
 from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.program_text import (
@@ -443,7 +445,8 @@ class ScriptClassifier:
     def _classify_code(self, language: str, text: str, call: Invocation, path: str = "") -> list[Effect]:
         self._depth += 1
         try:
-            effects = list(classify_code(language, fill_environment(text, call), call, path))
+            text = fill_arguments(fill_environment(fill_session_values(text, path, self._resolver), call), call, path)
+            effects = list(classify_code(language, text, call, path))
         finally:
             self._depth -= 1
         return effects + derive_hidden_reads(effects, self._resolver.project_root)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from verdikt.effects.any_language.masking import may_be_loaded, may_name_code
+from verdikt.effects.any_language.masking import find_ending, may_be_loaded, may_name_code
 from verdikt.effects.armed_files import (
     ARMED_KEY,
     OLDER_ARMED_KEY,
@@ -31,6 +31,7 @@ from verdikt.effects.code_loaders import (
     find_git_loaders,
     find_loaders,
     find_naming_loaders,
+    find_settings_loaders,
     make_armed_effect,
 )
 from verdikt.effects.code_sections import detect_file_language, is_composition
@@ -40,6 +41,14 @@ from verdikt.effects.downloaded_files import find_unread_runs, note_downloads
 from verdikt.effects.ignore_lists import note_ignore_lists
 from verdikt.effects.linked_places import note_links
 from verdikt.effects.local_resources import note_local_resources, settle_local_resources
+from verdikt.effects.local_values.settings_values import DATA_ENDINGS
+from verdikt.effects.local_values.value_files import (
+    MAX_WRITTEN,
+    WRITTEN_KEY,
+    find_value_users,
+    may_hold_values,
+    may_take_values,
+)
 from verdikt.effects.secret_sends import UNLISTED_PREFIXES, add_issuer_sends, find_named_copies, find_unlisted_hosts
 from verdikt.effects.target import TargetResolver
 from verdikt.effects.workflow_sections import WORKFLOW
@@ -101,6 +110,8 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
     if not armed and not unjudged:
         return effects
     loaders += find_naming_loaders(effects, action.command, (*armed, *unjudged))
+    settings = [path for path in facts.recall(WRITTEN_KEY) or () if detect_file_language(path) in ("", "settings")]
+    loaders += find_settings_loaders(effects, settings)
     if not loaders:
         return effects
     added = [
@@ -112,7 +123,7 @@ def add_remembered_effects(effects: Effects, facts: Facts, action: Action) -> Ef
 
 def _may_name_files(effects: Effects) -> bool:
     for effect in effects.items:  # noqa: SIM110 -- nearly every action comes through here
-        if effect.what.startswith(NAMING_PREFIXES):
+        if effect.what == "code.build" or effect.what.startswith(NAMING_PREFIXES):
             return True
     return False
 
@@ -250,6 +261,8 @@ class _Trail:
         self._armed: dict[str, list[Any]] = dict(facts.recall(ARMED_KEY) or {})
         self._unjudged: dict[str, list[Any]] = dict(facts.recall(UNJUDGED_KEY) or {})
         self._before = (dict(self._armed), dict(self._unjudged))
+        self._written: list[str] = list(facts.recall(WRITTEN_KEY) or ())
+        self._written_before = list(self._written)
         self._marks: dict[str, str] = {}
         self._is_full = False
         self._archives: dict[str, list[str]] = {}
@@ -261,6 +274,7 @@ class _Trail:
             text = predict_written_text(self._action.payload, old_text)
             self._armed.pop(path, None)
             self._unjudged.pop(path, None)
+            self._note_written(path, text or "")
             if text is None:
                 self._note_fragment(path)
             elif detect_file_language(path, text) in ("settings", WORKFLOW) or may_name_code(path, text):
@@ -269,6 +283,20 @@ class _Trail:
             elif (armed := judge_in_project(path, text, self._facts)) is not None:
                 digest = sha256_hex(text.encode("utf-8", "surrogatepass"))[:_DIGEST_LENGTH]
                 self._armed[path] = list(ArmedFile.from_text(digest, armed, self._action.tool, self._seq))
+            elif may_take_values(path, text):
+                self._unjudged[path] = [self._action.tool, self._seq]
+
+    def _note_written(self, path: str, text: str) -> None:
+        """Remember a file that may have values for others, and those that may take them: they are judged once more."""
+        has_language = detect_file_language(path, text) != "" or find_ending(path) in DATA_ENDINGS
+        if not (has_language or may_be_loaded(path)) or not (
+            may_hold_values(path, text) or may_take_values(path, text)
+        ):
+            return
+        for user in find_value_users(path, self._written, self._facts):
+            if user not in self._armed:
+                self._unjudged[user] = [self._action.tool, self._seq]
+        self._written = [*(other for other in self._written if other != path), path][-MAX_WRITTEN:]
 
     def _note_fragment(self, path: str) -> None:
         """Judge what an edit puts into a file whose text is not known, or remember the file."""
@@ -283,6 +311,7 @@ class _Trail:
         """Remember the files that a command writes; their text is read when something may load them."""
         for path in paths:
             self._remember_unjudged(path)
+            self._note_written(path, self._facts.text(path) or "")
 
     def note_carried_files(self, effects: Effects) -> None:
         """Remember the copies of known files that a moved directory or an unpacked archive brings with it."""
@@ -330,6 +359,8 @@ class _Trail:
             changes[OLDER_ARMED_KEY] = True
         if self._archives:
             changes[ARCHIVES_KEY] = self._archives
+        if self._written != self._written_before:
+            changes[WRITTEN_KEY] = self._written
         for key, rows, before in zip(
             (ARMED_KEY, UNJUDGED_KEY), (self._armed, self._unjudged), self._before, strict=True
         ):

@@ -11,7 +11,17 @@ from verdikt.shell.scope import Scope
 
 _MAX_LINES = 200
 _MAX_RECIPES = 60
+_MAX_IMPORTS = 8
 _SETTING = compile_lazily(r"(?:export\s+)?(\w[\w-]*)\s*:=\s*(.*)$")
+_IMPORT = compile_lazily(r"(?m)^import\??\s+[\"']([^\"'\n]+)[\"']")
+_TERM = compile_lazily(r"\s*(?:\"([^\"]*)\"|'([^']*)'|(\w[\w-]*)(?:\(\s*([^()]*)\))?)\s*")
+_DIRECTORIES = {
+    "home_directory": "$HOME",
+    **dict.fromkeys(("justfile_directory", "invocation_directory", "source_directory"), "."),
+    **dict.fromkeys(("justfile_dir", "invocation_dir", "source_dir"), "."),
+}
+"""Functions that return a directory, as a shell writes it."""
+_VARIABLE_FUNCTIONS = ("env", "env_var", "env_var_or_default")
 _RECIPE_HEADER = compile_lazily(r"@?(\w[\w-]*)((?:\s+[^:]+?)?)\s*:(?!=)\s*(.*)$")
 
 
@@ -31,10 +41,11 @@ def trace_just(call: CommandCall) -> str | None:
     for file in [chosen_file] if chosen_file else [Word("justfile"), Word("Justfile"), Word(".justfile")]:
         text = read_contents(call.walker, file, scope)
         if text is not None:
-            recipes = _Justfile(text)
+            imported = (read_contents(call.walker, Word(name), scope) for name in _IMPORT.findall(text)[:_MAX_IMPORTS])
+            recipes = _Justfile("\n".join([text, *filter(None, imported)]))
+            recipes.variables |= dict(word.text.split("=", 1) for word in call.words[at:] if "=" in word.text)
             names = [word.text for word in call.words[at:] if "=" not in word.text] or list(recipes.recipe_lines)[:1]
-            if names:
-                recipes.trace_recipe(call, names[0], names[1:], scope)
+            recipes.trace_recipes(call, names, scope)
             break
     return None
 
@@ -53,11 +64,45 @@ class _Justfile:
             if line[:1] in (" ", "\t"):
                 lines.append(line.strip())
             elif setting := _SETTING.match(line):
-                self.variables[setting[1]] = setting[2].strip().strip("\"'")
+                self.variables[setting[1]] = self._evaluate(setting[2].partition(" #")[0].strip())
             elif head := _RECIPE_HEADER.match(line):
                 self.recipe_lines[head[1]] = lines = []
                 self.parameters[head[1]] = head[2].split()
                 self.dependencies[head[1]] = [need for need in head[3].split() if re.match(r"\w", need)]
+
+    def _evaluate(self, expression: str) -> str:
+        """Return what an expression stands for: strings, names and functions, joined by `/` and `+`."""
+        whole, position = "", 0
+        while (term := _TERM.match(expression, position)) is not None:
+            whole += self._evaluate_term(term)
+            position = term.end()
+            sign = expression[position : position + 1]
+            if sign not in ("/", "+"):
+                break
+            whole += "/" if sign == "/" else ""
+            position += 1
+        # A condition, a command between backquotes, a text of several lines: nothing that is followed.
+        return whole if position >= len(expression) > 0 else expression.strip("\"'")
+
+    def _evaluate_term(self, term: "re.Match[str]") -> str:
+        if term[3] is None:
+            return term[1] if term[1] is not None else term[2]
+        if term[4] is None:
+            return self.variables.get(term[3], UNKNOWN)
+        words = [word.strip().strip("\"'") for word in term[4].split(",")]
+        if term[3] in _VARIABLE_FUNCTIONS:
+            # In the shell that runs the recipe the variable has the same value.
+            return f"${{{words[0]}:-{words[1]}}}" if len(words) > 1 else f"${{{words[0]}}}"
+        return _DIRECTORIES.get(term[3], UNKNOWN)
+
+    def trace_recipes(self, call: CommandCall, words: list[str], scope: Scope) -> None:
+        """Walk the recipes that the words of a command name one after the other, each with its arguments."""
+        while words and words[0] in self.recipe_lines:
+            parameters = self.parameters[words[0]]
+            takes_all = any(parameter[:1] in "+*" for parameter in parameters)
+            count = len(words) if takes_all else 1 + len(parameters)
+            self.trace_recipe(call, words[0], words[1:count], scope)
+            words = words[count:]
 
     def trace_recipe(self, call: CommandCall, name: str, arguments: list[str], scope: Scope) -> None:
         """Walk a recipe after its dependencies, each once."""

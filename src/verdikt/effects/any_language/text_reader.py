@@ -19,6 +19,7 @@ from verdikt.effects.any_language.word_families import (
     CONNECTING,
     DEFINING,
     DESCRIPTIONS,
+    POSTING,
     SAVING,
     WALKING,
     Family,
@@ -36,7 +37,7 @@ MAX_DISTANCE = 80
 """Number of tokens between a word and what it is applied to."""
 _SECRET_WORDS = (
     r"\.env|\.ssh|id_[rde]|\.aws|\.gnupg|\.kube|\.npmrc|\.pypirc|netrc|credential|secret|token|pgpass|shadow"
-    r"|\.pem|\.key|\.p12|keychain|keyring|wallet|history|cookies|logins|environ|getenv|\.docker|\.config|\.azure|\.git-|(?-i:\bENV\b)"
+    r"|\.pem|\.key|\.p12|keychain|keyring|wallet|history|cookies|logins|environ|getenv|get_env|env::vars|\.docker|\.config|\.azure|\.git-|(?-i:\bENV\b)"
 )
 
 
@@ -269,7 +270,8 @@ def starts_program(tokens: Sequence[Token]) -> bool:
         following = tokens[index + 1].text if index + 1 < len(tokens) else ""
         is_key = following == ":" or (following == "=" and token.depth > 0)
         if is_key and (token.text in ("env", "environment") or (token.text.isupper() and token.kind == "name")):
-            return True
+            # What is posted goes to a host, whatever its fields are called: `post(uri, dump(env: ENV.to_h))`.
+            return not any(each.kind == "name" and not POSTING.isdisjoint(split_words(each.text)) for each in tokens)
     return False
 
 

@@ -18,6 +18,7 @@ from verdikt.effects.any_language.word_families import (
     HOME_OWNERS,
     HOME_PROPERTY,
     HOME_VARIABLES,
+    PACKAGE_VARIABLE,
     UNKNOWN_OWNERS,
     Family,
     find_families,
@@ -41,6 +42,8 @@ _FORMAT_FIELD = compile_lazily(r"(?:%[sv]|\{\d?\}|~[as])/(?=[\w.])(?!.*%)")
 """The beginning of a path in a format of `printf` and its kind."""
 _INNER_NAME = compile_lazily(r"[$#\\%]?[{(]\s*[$@]?(\w+)|\$(\w+)")
 _PATH_PART = compile_lazily(r"[\w.@+*?\[\]~-][\w.@+*?\[\]{}$()/#\\ -]{0,199}|/[\w.@+*-]+(?:/[\w.@+* -]+)*/?")
+_SOURCE_DIRECTORY = compile_lazily(r"/(?:src|tests|benches|examples)/|/[^/]*$")
+"""Where the sources of a package begin, or else the last part of a path."""
 _PATH_LIST = compile_lazily(r"[^\s;]*/[^\s;]*(?:;[^\s;]*/[^\s;]*)+")
 """Paths in one text, as in builds of MSBuild and CMake."""
 _NAMING_SIGNS = ("=", ":=", "<-", "+=", "?=", ":", "=>")
@@ -297,6 +300,9 @@ class Evaluator:
         if text == "user.dir" or (text.isupper() and Family.ROOT in find_families(text)):
             builder.begin(self._root)
             return
+        if text == PACKAGE_VARIABLE:
+            builder.begin(_SOURCE_DIRECTORY.split(self._path, maxsplit=1)[0] if self._path else self._root)
+            return
         if text.isupper() and Family.DIRECTORY in find_families(text):
             builder.begin(dirname(self._path))
             return
@@ -409,7 +415,7 @@ def _is_whole_environment(tokens: Sequence[Token], index: int) -> bool:
     owner = tokens[index - 2].text if index > 1 and tokens[index - 1].text in (".", "::", "/") else ""
     if name == "ENV":
         return following[:1] == ["."] and following[1:] in (["to_h"], ["to_a"], ["inspect"], ["map"], ["each"])
-    if name == "getenv":
+    if name in ("getenv", "get_env", "vars", "vars_os", "Environ"):
         return owner in ENVIRONMENT_OWNERS and (following == ["(", ")"] or following[:1] == [")"])
     if index > 4 and tokens[index - 3].text == tokens[index - 4].text == ".":
         return False  # `{...process.env, KEY: 1}` is the environment of something that is started

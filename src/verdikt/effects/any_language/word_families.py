@@ -98,7 +98,7 @@ _BY_NAME = {
     Family.DIRECTORY: _words(
         "__dirname __dir__ __DIR__ CMAKE_CURRENT_LIST_DIR CMAKE_CURRENT_SOURCE_DIR MSBuildThisFileDirectory "
         "MSBuildProjectDirectory PSScriptRoot projectDir ProjectDir projectDirectory basedir baseDirectory "
-        "CARGO_MANIFEST_DIR SRCROOT PROJECT_DIR"
+        "SRCROOT PROJECT_DIR"
     ),
     Family.ROOT: _words(
         "CMAKE_SOURCE_DIR PROJECT_SOURCE_DIR rootDir rootProject CURDIR PWD cwd getcwd pwd SolutionDir Cwd "
@@ -109,15 +109,17 @@ _BY_NAME = {
         "parent parents parentFile getParent getParentFile dirname DIRECTORY deletingLastPathComponent Parent "
         "GetDirectoryName GetParent parentDirectory parent_path PARENT_PATH"
     ),
-    Family.ENVIRONMENT: _words("environ env environment getenv ENV"),
+    Family.ENVIRONMENT: _words("environ env environment getenv ENV Environ get_env vars vars_os"),
 }
+PACKAGE_VARIABLE = "CARGO_MANIFEST_DIR"
+"""The variable that has the directory of a package while it is built."""
 _HOME_NAME = compile_lazily(
     r"(?:get|ns|user|os|current|my|fetch|find)*home(?:dir|directory|path|folder)(?:forcurrentuser|path|url)?"
     r"|(?:get)?userprofile|(?:get)?userhome|getuserdir"
 )
 HOME_VARIABLES = _words("HOME USERPROFILE")
-ENVIRONMENT_OWNERS = _words("process processInfo Platform System Sys os ENV")
-"""Before `env`, `environment` or `getenv()` these say that all variables are meant where none is named."""
+ENVIRONMENT_OWNERS = _words("process processInfo Platform System Sys os env ENV")
+"""Before `env`, `environment`, `getenv()` or `vars()` these say that all variables are meant where none is named."""
 HOME_PROPERTY = "user.home"
 HOME_OWNERS = _words("Dir Path dirs dir path user User os System process Pathname Filepath filepath fs")
 """Before `home` these say that the person's home is meant: `Dir.home`, `Path.home()`."""
@@ -142,6 +144,8 @@ CONFIGURATION_LOADERS = _words("dotenv load loadenv config env_file envfile pars
 LOADING = _words("load load_file load-file load-string")
 """Words that run what they load where they stand alone: `(load p)`, and not `json.load(p)`."""
 SAVING = _words("write put save copy store dump spit")
+POSTING = _words("post put upload transmit submit sendto")
+"""Words that give something to a host, and to no program."""
 TRUE_WORDS = _words("true True yes on 1 always force TRUE YES ON")
 DEFINING = _words(
     "def func fn fun function sub class struct interface enum void method proc defn defmacro describe it test context "

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _SCRIPT_LANGUAGES = word_set(
     "swift scala rust node javascript perl ruby php lua awk julia tcl groovy java r osascript elixir go c haskell lisp "
-    "scheme ocaml crystal kotlin dart octave elisp csharp nim erlang zig v unknown"
+    "scheme ocaml crystal kotlin dart octave elisp csharp nim erlang zig v gdb unknown"
 )
 _PLAIN_CHARACTERS = "-_./=:,@%+"
 # In octal, as modes are written in any language: `0o4755`, `04755`.
@@ -32,7 +32,7 @@ def classify_code(language: str, text: str, call: Invocation, path: str = "") ->
         yield call.make_effect("priv.setuid", note="a program that runs as its owner")
     if "verdikt" in text and ends_own_process(text):
         yield call.make_effect("sys.security", (Target("verdikt", "pid"),), note="ends what guards or records")
-    # Imported when needed: the four together take about a third of the time to import the classifier, few commands
+    # Imported when needed: the three together take about a third of the time to import the classifier, few commands
     # hold such text, and the program tables that they use import this package.
     if language == "python":
         from verdikt.effects.code.python import classify_python
@@ -44,10 +44,6 @@ def classify_code(language: str, text: str, call: Invocation, path: str = "") ->
         from verdikt.effects.code.windows_shell import classify_windows_shell
 
         yield from classify_windows_shell(text, call, language)
-    elif language == "gdb":
-        from verdikt.effects.code.debugger import classify_debugger
-
-        yield from classify_debugger(text, call)
     elif language in _SCRIPT_LANGUAGES:
         from verdikt.effects.code.script import classify_script
 

@@ -26,7 +26,7 @@ def fold_constants(language: str, text: str, values: Mapping[str, str]) -> str:
     """
     if language == "node":
         text = _qualify_modules(text)
-    head = inline_table_values(text[:_MAX_SCRIPT])
+    head = script_syntax.LEAVING_OUT.sub("", inline_table_values(text[:_MAX_SCRIPT]))
     folded, turns = _fold_turn(language, head, 0, values)
     copies = [folded]
     for turn in range(1, min(turns, _MAX_TURNS)):
@@ -34,6 +34,16 @@ def fold_constants(language: str, text: str, values: Mapping[str, str]) -> str:
             break
         copies.append(_fold_turn(language, head, turn, values)[0])
     return ";\n".join(dict.fromkeys(copies)) + text[_MAX_SCRIPT:]
+
+
+def read_constants(
+    language: str, text: str, values: Mapping[str, str]
+) -> tuple[Mapping[str, str], Mapping[str, list[str]]]:
+    """Return the strings and the lists that the names of a script stand for at its end."""
+    text = _qualify_modules(text) if language == "node" else text
+    script = _ConstantFolder(language, text[:_MAX_SCRIPT], 0, values)
+    script.fold_script()
+    return script.bound_values
 
 
 def _fold_turn(language: str, text: str, turn: int, values: Mapping[str, str]) -> tuple[str, int]:
@@ -59,7 +69,15 @@ def _qualify_modules(text: str) -> str:
         names = [name for name in re.findall(r"\w+", match[1]) if name in ("join", "resolve", "normalize")]
         for name in names:
             text = re.sub(rf"(?<![\w.$]){name}\(", f"path.{name}(", text)
-    return text
+    return _name_module_place(text) if "import.meta" in text else text
+
+
+def _name_module_place(text: str) -> str:
+    """Return a module that finds files by its own address with the names that a script has for its place."""
+    text = script_syntax.MODULE_ADDRESS.sub(r"path.join(__dirname, \1)", text)
+    for address, name in script_syntax.MODULE_PLACES:
+        text = text.replace(address, name)
+    return text.replace("fileURLToPath(", "path.join(")
 
 
 class _ConstantFolder(ScriptExpressions):
@@ -78,6 +96,11 @@ class _ConstantFolder(ScriptExpressions):
             for alias in script_syntax.RENAMED_IMPORT.finditer(match[0])
         }
         self._classes = frozenset(script_syntax.CLASS.findall(self._text))
+
+    @property
+    def bound_values(self) -> tuple[Mapping[str, str], Mapping[str, list[str]]]:
+        """The strings and the lists that names stand for."""
+        return self._values, self._lists
 
     def fold_script(self) -> str:
         """Return the script with its constants folded."""

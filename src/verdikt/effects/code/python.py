@@ -62,6 +62,7 @@ _NOTEBOOK_MAGIC = compile_lazily(
 _YAML_CALL = compile_lazily(r"!!python/object/(?:apply|new):([\w.]+\.\w+)\s*(\[[^\[\]\n]*\])")
 _CALLBACK_KEYWORDS = ("target", "func", "function", "callback", "initializer")
 _MAX_CALLBACK_ITEMS = 20
+_POSTING_METHODS = ("post", "put", "patch")
 _COPYING_COMMANDS = {"shutil.copytree": (("cp", "-r"), "/."), "os.symlink": (("ln", "-s"), "")}
 """Function → the command that does the same, with what is added to its first operand."""
 
@@ -312,8 +313,18 @@ class _ModuleClassifier(InlinedCalls):
             self.effects.append(self.call.make_effect("cred.send", (self.connections[0],), possible=True, note=note))
         elif name in SEND_METHODS and self.connections and reads_file(node.args):
             self.effects.append(self.call.make_effect("net.send.file", (self.connections[0],)))
+        elif name in _POSTING_METHODS and (address := self._find_posted_environment(node)):
+            self.effects.append(self.call.make_effect("cred.send", (Target(address, "host"),)))
         elif name not in PATH_TESTS:
             self._classify_handed_secret(node)
+
+    def _find_posted_environment(self, node: ast.Call) -> str:
+        """Return the host to which a client of the program posts all variables, by the address that it has."""
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if not any(self.holds_environment(value) or mentions_name(value, self.tainted_names) for value in given):
+            return ""
+        hosts = {host.parse_host(text) for text in self.values.values() if text.startswith(("http://", "https://"))}
+        return hosts.pop() if len(hosts) == 1 and not any(map(host.is_local_host, hosts)) else ""
 
     def _opens_throwaway(self, nodes: Sequence[ast.AST]) -> bool:
         """Return whether every database that the program opens is one in memory, a temporary file or one for tests."""

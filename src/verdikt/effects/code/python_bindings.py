@@ -5,6 +5,7 @@ import ast
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code import quote_shell_word
 from verdikt.effects.code.python_constants import UNQUOTED, PythonConstants, list_choices
+from verdikt.effects.code.python_filters import is_selective_loop
 from verdikt.effects.code.python_sequences import MAX_ITEMS, bind_target, list_elements, to_pairs
 from verdikt.shell.command import UNKNOWN
 
@@ -18,6 +19,9 @@ _STAR_IMPORTS = {
     "pathlib": word_set("Path"),
 }
 """The names that `from module import *` brings, of those that matter."""
+
+_BARE_LISTINGS = ("os.listdir",)
+"""Functions that list names without the directory in which they are."""
 
 
 class PythonBindings(PythonConstants):
@@ -108,11 +112,14 @@ class PythonBindings(PythonConstants):
             if isinstance(node, ast.Call):
                 self._record_call(node)
         elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Tuple):
-            if not _is_filtered_loop(node):
+            if not is_selective_loop(node):
                 self._assign_walk(node.target.elts, node.iter)
         elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Name):
-            # A loop over everything that skips some of it says nothing about what it touches.
-            if self.evaluate_text(node.iter) != "*" or not _is_filtered_loop(node):
+            # A loop over everything that chooses some of it says nothing about what it touches.
+            is_listing = isinstance(node.iter, ast.Call) and self.resolve_name(node.iter.func) in _BARE_LISTINGS
+            if is_listing and UNKNOWN not in self.evaluate_text(node.iter):
+                self.values[node.target.id] = UNKNOWN if is_selective_loop(node) else "*"
+            elif not self.evaluate_text(node.iter).endswith("*") or not is_selective_loop(node):
                 self._assign_name(node.target.id, node.iter)
         elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
             self._assign_name(node.optional_vars.id, node.context_expr)
@@ -195,13 +202,3 @@ class PythonBindings(PythonConstants):
             self.values[name] = text
         elif isinstance(value, ast.Attribute | ast.Call) and (qualified := self.resolve_name(value)):
             self.qualified_names[name] = qualified  # a function or a module under another name
-
-
-def _is_filtered_loop(node: ast.For | ast.comprehension) -> bool:
-    """Return whether a loop skips some of what it goes through."""
-    if isinstance(node, ast.comprehension):
-        return bool(node.ifs)
-    return any(
-        isinstance(inner, ast.If | ast.IfExp) or (isinstance(inner, ast.comprehension) and inner.ifs)
-        for inner in ast.walk(node)
-    )

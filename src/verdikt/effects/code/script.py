@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from verdikt.effects import host
 from verdikt.effects.code import script_patterns, script_syntax
 from verdikt.effects.code.constant_folding import fold_constants
+from verdikt.effects.code.debugger import classify_debugger
 from verdikt.effects.code.language_calls import classify_language_calls, rewrite_calls
 from verdikt.effects.code.page_session import classify_page_session
 from verdikt.effects.code.python_functions import PATH_TESTS
@@ -35,7 +36,7 @@ _OPEN_MODES = ("<", ">", ">>", "+<", "+>", "-|", "|-")
 """The modes of Perl's `open`, where they stand alone."""
 
 
-def _name_own_place(path: str) -> dict[str, str]:
+def name_own_place(path: str) -> dict[str, str]:
     """Return what the names stand for by which a program finds its own file."""
     directory = path.rpartition("/")[0]
     if not directory:
@@ -62,11 +63,14 @@ def _fill_script_directory(text: str, path: str, root: str) -> str:
 
 def classify_script(language: str, text: str, call: Invocation, path: str = "") -> Iterator[Effect]:
     """Yield the effects of a program in one of these languages; `path` is that of its file."""
+    if language == "gdb":
+        yield from classify_debugger(text, call)
+        return
     text = _strip_comments_and_imports(language, text[:_MAX_SCRIPT])
     yield from _classify_eval_source(text, call)
     if language != "awk":  # the shell analysis has folded the constants of awk
         text = _fill_script_directory(text, path, call.facts.project_root)
-        text = fold_constants(language, rewrite_calls(language, text), _name_own_place(path))
+        text = fold_constants(language, rewrite_calls(language, text), name_own_place(path))
     if language == "rust":
         text = script_patterns.RUST_ARGUMENTS.sub(", ", script_patterns.RUST_REFERENCE.sub("", text))
     yield from _classify_eval_text(language, text, call)
@@ -94,13 +98,6 @@ def classify_script(language: str, text: str, call: Invocation, path: str = "") 
     yield from _classify_addresses(text, call)
     yield from classify_page_session(text, call)
     yield from _classify_connections(text, call)
-    if language == "osascript":
-        yield from _classify_applescript(text, call)
-    elif language == "r":
-        # It loads the profile of the project first, whatever its own text does.
-        yield call.make_effect("code.run", note=language)
-    elif language == "julia" and script_patterns.JULIA_BUILD.search(text):
-        yield call.make_effect("code.build")
 
 
 # Text of the script.
@@ -359,6 +356,13 @@ def _classify_own_syntax(language: str, text: str, call: Invocation) -> Iterator
     """Yield the effects of what only one language has: `$`…`` of Bun, `file delete` of Tcl."""
     if language == "groovy":
         yield from _classify_executed(text, call)
+    elif language == "osascript":
+        yield from _classify_applescript(text, call)
+    elif language == "r":
+        # It loads the profile of the project first, whatever its own text does.
+        yield call.make_effect("code.run", note=language)
+    elif language == "julia" and script_patterns.JULIA_BUILD.search(text):
+        yield call.make_effect("code.build")
     elif language == "node":
         for match in script_patterns.BUN_SHELL.finditer(text):
             yield from call.classify_shell(re.sub(r"\$\{[^}]*\}", "$x", match.group(1)))

@@ -169,8 +169,17 @@ class ScriptExpressions:
                 return None
             by, end = self._parse_term(match.end(), depth + 1)
             items = self._lists[name[0]]
+        elif words := script_syntax.WORD_LIST.match(text, position):
+            items, end = self._parse_list(position, depth)
+            if bare := script_syntax.BARE_JOIN.match(text, words.end()):
+                return "".join(items), bare.end()
+            if (match := script_syntax.JOIN_METHOD.match(text, end)) is None:
+                return None
+            by, end = self._parse_term(match.end(), depth + 1)
         elif text[position] == "[" and not self._joins_with_dot:
             items, end = self._parse_elements(position + 1, depth)
+            if items and self._language == "ruby" and (bare := script_syntax.BARE_JOIN.match(text, end)):
+                return "".join(items), bare.end()
             if (match := script_syntax.JOIN_METHOD.match(text, end) if items else None) is None:
                 return None
             by, end = self._parse_term(match.end(), depth + 1)

@@ -39,14 +39,14 @@ FILE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         re.compile(
             rf"(?<![\w$.'\"])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names}"
             rf")(?!\w)\s*[\"']?\s*[(,]?\s*(?:\*?\s*(?:(?:Dir\.)?glob\s*\(?|Dir\s*\[|array_filter\s*\(|(?:map"
-            rf"|grep)\s*\{{|list\.files\(|dir\(|Sys\.glob\()\s*)?{STRING_GROUPS}",
+            rf"|grep)\s*\{{|list\.files\(|dir\(|Sys\.glob\(|FileList\s*\[)\s*)?{STRING_GROUPS}",
             re.DOTALL,
         ),
     )
     for what, names in (
         (
             "fs.delete.tree",
-            "rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync"
+            "CLEAN\\.include|vim\\.fn\\.delete|vim\\.fs\\.rm|CLOBBER\\.include|rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync"
             "|deleteDirectory|remove_entry|emptyDirSync|RemoveAll|remove_dir_all|remove_all|removeItem\\(\\s*atPath:"
             "|delete-directory/files|delete-directory|delete-tree|removeDirectoryRecursive|removePathForcibly"
             "|delete-tree!|Directory\\.Delete|rmdir_all|FileUtils/deleteDirectory|require\\(\\s*['\"]rimraf['\"]\\s*\\)(?:\\.sync)?|rmdir|rm"
@@ -103,7 +103,7 @@ OPEN_CALL = compile_lazily(
     rf"\s*(?:,\s*{STRING_GROUPS})?"
 )
 NETWORK_CALL = compile_lazily(
-    rf"(?:\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got"
+    rf"(?:\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request|Post|PostForm|Get|Head)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got"
     rf"|request|get|getstore|PostAsync|PutAsync|GetAsync|GetStringAsync|UploadString|UploadFile)|->(?:post|get|put|post_form)|require\(['\"]https?['\"]\)\.(?:get"
     rf"|request))\b\s*\(?\s*(?:URI(?:\.parse)?\(\s*)?{STRING_GROUPS}"
 )

@@ -54,13 +54,13 @@ TEMPORARY_DIRECTORY = compile_lazily(
 )
 """Calls that return a temporary path, up to the opening parenthesis where they take arguments."""
 CURRENT_DIRECTORY = compile_lazily(
-    r"\bprocess\.cwd\(\)|\bDir\.pwd\b|\bgetcwd\(\)|\bDeno\.cwd\(\)|\bFile\.cwd!?\(\)|\bpwd\(\)|\bgetwd\(\)"
+    r"\bprocess\.cwd\(\)|\bsite\.source\b|\bRails\.root\b(?!\s*\.\s*join)|\bvim\.(?:fn\.getc|uv\.c|loop\.c)wd\(\)|\bDir\.pwd\b|\bgetcwd\(\)|\bDeno\.cwd\(\)|\bFile\.cwd!?\(\)|\bpwd\(\)|\bgetwd\(\)"
 )
 PATH_JOIN = compile_lazily(
     r"""(?:(?:require\(\s*['"](?:node:)?path['"]\s*\)|\bpath(?:\.posix)?|\bfilepath|\bPath|\bFile"""
     r"""|\bPathname)\s*\.\s*(?:join|resolve|normalize|Join|Abs|expand|absolute_path|expand_path|realpath|new)"""
     r"""|\bFile::Spec(?:::Functions)?\s*->\s*cat(?:file|dir)|\bcat(?:file|dir)|\bjoinpath|\bexpanduser|\babspath"""
-    r"""|\bfile\.path|\bPath\.Combine|\bpath\.expand|\bnormalizePath|\brealpath|\bfs\.realpathSync"""
+    r"""|\bRails\.root\.join|\bvim\.fs\.joinpath|\bfile\.path|\bPath\.Combine|\bpath\.expand|\bnormalizePath|\brealpath|\bfs\.realpathSync"""
     r"""|\bPaths\.get|\bPath\.of|\bPath::new|\bPathBuf::from|\bPathname(?:\.new)?|\bString|\bURL\(fileURLWithPath:"""
     r"""|\bfile\s+join)\s*\(\s*"""
 )
@@ -71,7 +71,7 @@ PATH_PARENT = compile_lazily(
 )
 GLOB_CALL = compile_lazily(
     r"""(?:\*\s*)?(?:\bDir\s*\.\s*glob|\bglob\s*\.\s*(?:sync|globSync)|\bglobSync|\bfs\.globSync|\bglob|\bbsd_glob"""
-    r"""|\bDir|\bPath\.wildcard|\bSys\.glob)\s*[\[(]\s*"""
+    r"""|\bDir|\bFileList|\bPath\.wildcard|\bSys\.glob)\s*[\[(]\s*"""
 )
 DIRECTORY_LISTING = compile_lazily(
     r"""(?:\bnew\s+)?(?:\bRecursiveIteratorIterator\(\s*new\s+)?\b(?:RecursiveDirectoryIterator|DirectoryIterator"""
@@ -108,12 +108,23 @@ ANGLE_GLOB = compile_lazily(r"<([^<>\n=;]+)>")
 TABLE_CONCAT = compile_lazily(r"\btable\.concat\s*\(\s*")
 IMPLODE_CALL = compile_lazily(r"\b(?:implode|join)\s*\(\s*")
 JOIN_METHOD = compile_lazily(r"\s*\.\s*join\s*\(\s*")
+BARE_JOIN = compile_lazily(r"\s*\.\s*join\b(?!\s*\()")
+"""Ruby's join of a list with nothing between its items."""
 COMMA = compile_lazily(r"\s*,\s*")
 # `fs["rmSync"](…)` is `fs.rmSync(…)`.
 COMPUTED_MEMBER = compile_lazily(r"""\[\s*(['"])([A-Za-z_]\w*)\1\s*\](?=\s*\()""")
 # `send(:unlink, path)`, `call_user_func("unlink", $path)`: calls by name.
 DYNAMIC_SEND = compile_lazily(
     r"""\.?\b(?:public_send|__send__|send|call_user_func(?:_array)?)\s*\(?\s*[:'"](\w+)['"]?\s*,\s*"""
+)
+MODULE_ADDRESS = compile_lazily(r"\bnew\s+URL\(\s*([^(),]+?)\s*,\s*import\.meta\.url\s*\)(?:\.(?:pathname|href))?")
+"""A file by its address beside the module: `new URL("../x", import.meta.url)`."""
+MODULE_PLACES = (
+    ("import.meta.dirname", "__dirname"),
+    ("import.meta.dir", "__dirname"),
+    ("import.meta.filename", "__filename"),
+    ("import.meta.path", "__filename"),
+    ("import.meta.url", "__filename"),
 )
 REQUIRE_ALIAS = compile_lazily(r"\{[^{}]*\}\s*(?:=\s*(?:await\s+)?(?:require|import)\b|from\s*[\"'])")
 RENAMED_IMPORT = compile_lazily(r"\b(\w+)\s*(?::|\bas\b)\s*(\w+)")
@@ -151,11 +162,24 @@ BARE_NAME_LISTINGS = tuple(
 )
 SELECTION = compile_lazily(r"\b(?:if|unless|next|continue|filter|select|grep|reject|match|test|case|when)\b|\?[^.]")
 """What makes a loop choose."""
+_KEPT_NAMES = r"(?:[$@]?\w[\w.:]*|\[[^\[\]]*\]|%w[\[({][^\])}]*[\])}]|new\s+Set\([^()]*\))"
+_AMONG = rf"(?:in_array\([^()]*\)|{_KEPT_NAMES}\.(?:includes|has|include\?|member\?|contains|indexOf)\([^()]*\))"
+_PREFIXED = r"[$@]?\w[\w.]*\.(?:startsWith|start_with\?|starts_with\??)\([^()]*\)"
 EXCLUSION = compile_lazily(
     r"""\b(?:unless|next\s+if)\s*\(?\s*\$?\w+\s*(?:===?|eq)\s*["'][^"']*["']|\bif\s*\(?\s*\$?\w+\s*(?:!==?|ne)\s*["'][^"']*["']"""
     r"""|\bif\s*\(?\s*\$?\w+\s*(?:===?|eq)\s*["'][^"']*["']\s*\)?\s*(?:\{\s*)?(?:continue|next|return)\b"""
+    rf"|\b(?:unless|next\s+if)\s*\(?\s*(?:{_AMONG}|{_PREFIXED})|\bif\s*\(?\s*!\s*(?:{_AMONG}|{_PREFIXED})"
+    rf"|\bif\s*\(?\s*(?:{_AMONG}|{_PREFIXED})\s*\)?\s*(?:\{{\s*)?(?:continue|next|return)\b"
+    rf"|\.\s*filter\(\s*\(?\w+\)?\s*=>\s*!\s*(?:{_AMONG}|{_PREFIXED})"
+    r"|\.\s*reject\s*(?:\{|do)\s*\|\s*\w+\s*\|[^\n{}]*(?:\}|\bend\b)"
 )
-"""A choice that leaves out one name."""
+"""A choice that leaves out what it names."""
+LEAVING_OUT = compile_lazily(
+    rf"(?<=[)\]])\s*\.\s*(?:filter\(\s*\(?\w+\)?\s*=>\s*!\s*(?:{_AMONG}|{_PREFIXED})\s*\)"
+    r"|reject\s*(?:\{(?:[^{}]|\{[^{}]*\})*\}|do\b[^\n]*\bend\b)|exclude\((?:[^()]|\([^()]*\))*\))"
+    r"|(?<=[)\]])\s+-\s+(?:%w[\[({][^\])}]*[\])}]|[A-Za-z_]\w*)(?=\s*[).])"
+)
+"""A call that leaves what it names out of a listing: what remains is nearly all of it."""
 LIST_CALL = compile_lazily(r"(?:array|arrayOf|listOf|List\.of|Arrays\.asList|c)\(")
 STATEMENT = compile_lazily(r"[^;\n]{1,300}")
 CHOICE = compile_lazily(r"(?:\?\?|\|\||\?:|\?|(?<!:):(?!:)|\bor\b)\s*(?=[\"'`])")

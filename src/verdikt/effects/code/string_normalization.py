@@ -38,6 +38,7 @@ _LISP_PATH = compile_lazily(
 )
 _LISP_EXPAND = compile_lazily(r'\(expand-file-name\s+"([^"]*)"\s+"([^"]*?)/?"\)')
 _LISP_JOIN = compile_lazily(r'\((?:concat|string-append|str|concatenate\s+\'string|build-path)((?:\s+"[^"]*")+)\s*\)')
+_LISP_BINDING = compile_lazily(r'(?:\(\(|\(setq\s+|\(defvar\s+|\(defconst\s+)([a-z][\w-]*)\s+("[^"]*")\s*\)')
 _BARE_QUOTE = compile_lazily(r'(?<!\\)"')
 # Bounds the work on scripts that define thousands of functions or keys.
 _MAX_MATCHES = 60
@@ -115,6 +116,8 @@ def _normalize_lisp(text: str) -> str:
         text = _LISP_EXPAND.sub(lambda m: quote_string(m[1] if m[1][:1] in ("/", "~") else f"{m[2]}/{m[1]}"), text)
         text = _LISP_PATH.sub(r"\1", text)
         text = _LISP_JOIN.sub(lambda m: quote_string("".join(re.findall(r'"([^"]*)"', m[1]))), text)
+    for name, value in _LISP_BINDING.findall(text)[:_MAX_MATCHES]:
+        text = re.sub(rf"(?<=[\s]){re.escape(name)}(?=[\s)])", value.replace("\\", r"\\"), text)
     return text
 
 

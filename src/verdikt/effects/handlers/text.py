@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from verdikt.effects.arguments import Arguments, word_set
 from verdikt.effects.code.script import classify_script
+from verdikt.effects.editor_files import list_editor_files
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.plain_settings import PLAIN_SETTINGS, changes_plain_settings, is_plain_setting
 from verdikt.effects.target import lies_in_home
@@ -135,8 +136,7 @@ def classify_editor(call: Invocation) -> Iterator[Effect]:
         *call.args.get_values("-c --cmd -eval --eval"),
         *(w for w in call.args.operands if w.text.startswith("+")),
     ]:
-        text = script.text.lstrip("+").lstrip(":").strip()
-        text = text.removeprefix("silent ").removeprefix("silent! ").removeprefix("exec ").strip()
+        text = script.text.lstrip("+:").strip().removeprefix("silent ").removeprefix("silent! ").removeprefix("exec ")
         if text.startswith("!"):
             yield from call.classify_shell(text[1:])
         elif found := _EDITOR_DELETES.search(text):
@@ -146,7 +146,7 @@ def classify_editor(call: Invocation) -> Iterator[Effect]:
         elif "!" in text or "system(" in text or "shell-command" in text:
             inner = text[text.index("!") + 1 :] if "!" in text else text.partition('"')[2].partition('"')[0]
             yield from call.classify_shell(inner)
-    if loaded := call.args.get_values("-l --load --script -S -u"):
+    if loaded := list_editor_files(call):
         yield from call.make_effects("code.run", loaded)
     if call.name in _SETTINGS_LOADERS:
         yield call.make_effect("proc.exec", note="may load settings of the directory")
