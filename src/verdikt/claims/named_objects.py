@@ -1,9 +1,10 @@
 """What a sentence names: files, directories, numbers of tests, packages, branches. Small and literal. Pure."""
 
 import re
+from collections.abc import Iterable
 
 from verdikt.claims.sentences import URL
-from verdikt.claims.wording import find_wording, has_wording
+from verdikt.claims.wording import find_wording, has_only_wordings, has_wording
 from verdikt.model.lazy_regex import compile_lazily
 
 _EXTENSIONS = (
@@ -110,6 +111,19 @@ def find_directory_names(text: str) -> tuple[str, ...]:
 def find_spans(text: str) -> tuple[str, ...]:
     """Return the words in backticks that hold no space."""
     return tuple(dict.fromkeys(_SPAN.findall(text)))
+
+
+def split_at_names(text: str, names: Iterable[str]) -> list[tuple[str, str, str]]:
+    """Return each two names that follow each other, with the text between them."""
+    quoted = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    parts = re.split(rf"(?<![\w./-])(?:\./)?({quoted})(?![\w/-]|\.\w)", text)
+    return [(parts[i], parts[i + 1], parts[i + 2]) for i in range(1, len(parts) - 2, 2)]
+
+
+def list_pairs(text: str, names: Iterable[str], glue: str, marks: str) -> list[tuple[str, str]]:
+    """Return the names that follow each other with nothing between them but words of a wording, or some marks."""
+    triples = split_at_names(text, names)
+    return [(a, b) for a, between, b in triples if has_only_wordings((glue,), between, f"{marks}`\"'*()")]
 
 
 def find_code(text: str) -> tuple[str, ...]:

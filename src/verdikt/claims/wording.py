@@ -164,6 +164,32 @@ WORDINGS: dict[str, tuple[Words | str, ...]] = {
     "lint": (Words("lint format type-check type_check typecheck mypy. ruff. eslint."),),
     "history_work": (Words("commit. push."),),
     "image": (Words("image. container. docker"),),
+    "repair": (
+        Words(
+            "fix repair correct implement behob korrigier repariert corrig répar arregl implément исправ починил реализ"
+            " 修正 修复 修好 実装 实现 고쳤 수정 구현"
+        ),
+    ),
+    "layout": (
+        Words(
+            "format layout indent blank white_space whitespace space comment typo spelling lint style wording kommentar"
+            " commentaire comentario comentário комментари コメント 注释 주석"
+        ),
+    ),
+    "outside_work": (
+        Words(
+            "instal reinstal upgrad einger releas deploy redeploy publi republi ship upload migr post mail email send"
+            " sent hochgel veröff ausgel déploy despleg implant lanz lanç выпу опубл развер установ мигр отправ"
+            " インストール 導入 公開 リリース デプロイ 移行 送信 安装 发布 部署 迁移 发送"
+            " 설치 배포 게시 출시 마이그레이션 전송 보냈"
+        ),
+    ),
+    "todo_test": (Words("test.todo. it.todo. 1_todo 2_todo 3_todo 4_todo 5_todo 6_todo 7_todo 8_todo 9_todo"),),
+    "and": (
+        Words("and. as_well_as. und. sowie. et. y. e. и. its. the. also. die. das. le. la. el. o. と 和 및 와 과"),
+    ),
+    "into": (Words("to. into. as. nach. zu. en. vers. à. a. para. в. を に ろ 为 到 으로"),),
+    "in": (Words("in. dans. em."),),
     "code_work": (Words("fix bug. implement refactor function. method. class. code. module. test. tests. renam rewr"),),
     "edit": (Words("chang updat edit modif replac rewor adjust correct"),),
     "write": (Words("add creat writ wrote remov delet mov set bump switch insert appl tid clean"),),
@@ -232,6 +258,14 @@ def _compile_wording(name: str) -> re.Pattern[str]:
 def has_wording(name: str, text: str) -> bool:
     """Return whether a text says, in one of the nine languages, what `WORDINGS` has under a name."""
     return bool(_compile_wording(name).search(text))
+
+
+def has_only_wordings(names: tuple[str, ...], text: str, marks: str) -> bool:
+    """Return whether a text says what `WORDINGS` has under some names, and else nothing but these marks."""
+    remaining = text
+    for name in names:
+        remaining = _compile_wording(name).sub(" ", remaining)
+    return not remaining.strip(f"{marks} ") and bool(text.strip())
 
 
 def find_wording(name: str, text: str) -> str:

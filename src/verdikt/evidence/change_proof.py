@@ -9,13 +9,12 @@ from verdikt.claims.named_objects import (
     find_source_names,
     read_added_test_count,
 )
-from verdikt.claims.wording import has_wording
+from verdikt.claims.wording import has_only_wordings, has_wording
 from verdikt.evidence.check_proof import describe_missing_tests, describe_unrun_test
 from verdikt.evidence.effect_proof import prove_effect, prove_reading
 from verdikt.evidence.git_proof import prove_settings
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
 from verdikt.evidence.validator import Proof
-from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import classify_file, is_test_file
 from verdikt.turns.executed_code import executes_code
 from verdikt.turns.own_tests import find_unrun_test
@@ -177,7 +176,7 @@ def _is_said_unchanged(text: str, name: str) -> bool:
     return bool(re.search(pattern, text, re.IGNORECASE))
 
 
-_INTO = compile_lazily(r"[\W_]*(?:(?:and|und|et|y|e|и|と|和)[\W_]*)*(?:into|to|in|zu|dans|en|em|в|に|到)[\W_]*")
+_MARKS = " ,;:`'\"*()、，\n"
 
 
 def _is_ingredient(text: str, name: str, created: tuple[str, ...]) -> bool:
@@ -187,25 +186,14 @@ def _is_ingredient(text: str, name: str, created: tuple[str, ...]) -> bool:
     between = following.partition(target)[0] if target else following
     for other in find_file_names(between):
         between = between.replace(other, "")
-    return bool(target and _INTO.fullmatch(between))
-
-
-_REPAIR = compile_lazily(
-    r"\b(?:fix|repair|correct|implement|behob|korrigier|repariert|corrig|répar|arregl|implément|исправ|починил|реализ)\w*"
-    r"|修正|修复|修好|実装|实现|고쳤|수정|구현",
-    re.IGNORECASE,
-)
-_LAYOUT = compile_lazily(
-    r"\b(?:format|layout|indent|blank|white ?space|space|comment|typo|spelling|lint|style|wording|kommentar|commentaire"
-    r"|comentario|comentário|комментари)\w*|コメント|注释|주석",
-    re.IGNORECASE,
-)
+    is_target = has_wording("into", between) or has_wording("in", between)
+    return bool(target) and is_target and has_only_wordings(("and", "into", "in"), between, _MARKS)
 
 
 def _find_unchanged_code(request: ProofRequest, changed: tuple[str, ...]) -> Missing | None:
     """Return that code which is said to be fixed differs in nothing that runs; None when it does, or may."""
     code = [path for path in changed if path == "*" or classify_file(path) == "code"]
-    is_repair = bool(_REPAIR.search(request.text)) and not _LAYOUT.search(request.text)
+    is_repair = has_wording("repair", request.text) and not has_wording("layout", request.text)
     if len(code) != len(changed) or not is_repair or not set(code) <= set(request.turn.facts.layout):
         return None
     return Missing(f"`{code[0]}` differs only in white space or comments from when you were asked")

@@ -1,9 +1,8 @@
 """Proof of a claim that files were created, renamed, moved or deleted: the file system shows it. Pure."""
 
 import re
-from re import Pattern
 
-from verdikt.claims.named_objects import find_changed_names, find_directory_names, find_file_names
+from verdikt.claims.named_objects import find_changed_names, find_directory_names, find_file_names, list_pairs
 from verdikt.claims.wording import has_wording
 from verdikt.evidence.change_proof import (
     find_edit_entries,
@@ -25,6 +24,10 @@ _FILE_WORK = compile_lazily(
 )
 
 
+_AND, _INTO = ("and", ",、&"), ("into", "→->=")
+"""What stands between two names: that both were treated alike, or that one became the other."""
+
+
 def is_about_files(text: str) -> bool:
     """Return whether a sentence reports that whole files or directories were created, renamed, moved or deleted."""
     return bool(_FILE_WORK.search(text)) and bool(find_file_names(text) or find_directory_names(text))
@@ -37,7 +40,7 @@ def prove_file_operation(request: ProofRequest) -> Proof | Missing:
     if not names or (request.turn.facts.changes is None and not request.turn.calls):
         return prove_change(request)
     # `Copied a.json to b.json`: whatever was done, the second one is there.
-    for _, target in _list_pairs(request, _TO, names):
+    for _, target in list_pairs(request.text, names, *_INTO):
         if not request.turn.facts.paths.get(target):
             return Missing(f"`{target}` does not exist")
     if has_wording("move", request.text):
@@ -50,22 +53,6 @@ def prove_file_operation(request: ProofRequest) -> Proof | Missing:
     return prove_change(request) if any(map(request.turn.facts.paths.get, names)) else _prove_deletion(request, names)
 
 
-_AND = compile_lazily(
-    r"(?:,|、|&|\b(?:and|as well as|und|sowie|et|y|e|и)\b|と|和|및|와|과)(?: (?:its|the|also|die|das|le|la|el|o)\b)?",
-    re.IGNORECASE,
-)
-_TO = compile_lazily(r"→|->|=>|\b(?:to|into|as|nach|zu|en|vers|à|a|para|в)\b|[をに로为到]|으로", re.IGNORECASE)
-"""What stands between two names: that both were treated alike, or that one became the other."""
-
-
-def _list_pairs(request: ProofRequest, glue: Pattern[str], names: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return the names that follow each other with nothing but such words between them."""
-    quoted = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    parts = re.split(rf"(?<![\w./-])(?:\./)?({quoted})(?![\w/-]|\.\w)", request.text)
-    found = [(parts[i], parts[i + 1].strip("`\"'*() "), parts[i + 2]) for i in range(1, len(parts) - 2, 2)]
-    return [(first, second) for first, between, second in found if glue.fullmatch(between)]
-
-
 def _find_survivor(request: ProofRequest, names: tuple[str, ...], gone: list[str]) -> str:
     """Return a file that is said to be deleted and that is only emptied, or as it was; empty without one."""
     facts = request.turn.facts
@@ -73,7 +60,7 @@ def _find_survivor(request: ProofRequest, names: tuple[str, ...], gone: list[str
     objects = find_changed_names(request.text)
     if name := next((name for name in objects if is_changed(name, tuple(emptied))), ""):
         return name
-    for pair in _list_pairs(request, _AND, names):
+    for pair in list_pairs(request.text, names, *_AND):
         left = [name for name in pair if name not in gone]
         if len(left) == 1 and facts.changes is not None and not is_changed(left[0], tuple(facts.changes)):
             return left[0]
@@ -100,7 +87,7 @@ def _prove_deletion(request: ProofRequest, names: tuple[str, ...]) -> Proof | Mi
 def _prove_move(request: ProofRequest, names: tuple[str, ...]) -> Proof | Missing:
     turn, facts = request.turn, request.turn.facts
     changed = {*facts.created_paths, *facts.deleted_paths}
-    for old, new in _list_pairs(request, _TO, names):
+    for old, new in list_pairs(request.text, names, *_INTO):
         # What was moved out of a file that was changed was a part of it.
         is_whole = is_changed(new, facts.created_paths) and not is_changed(
             old, tuple(set(facts.changes or ()) - changed)

@@ -5,7 +5,6 @@ what is missing and which command would prove it. Everything it uses is in the l
 """
 
 import enum
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,7 +24,6 @@ from verdikt.evidence.refusal import (
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.validator import Proof, ProofStatus
 from verdikt.model.canonical_json import hash_canonical
-from verdikt.model.lazy_regex import compile_lazily
 from verdikt.turns.turn import TurnEvidence
 
 MAX_REFUSALS = 12
@@ -159,9 +157,6 @@ def judge_turn(
     )
 
 
-_TODO_TEST = compile_lazily(r"\b(?:test|it)\.todo\b|\b[1-9]\d* todos?\b", re.IGNORECASE)
-
-
 def _prove_claims(
     claims: Sequence[SentenceClaim], turn: TurnEvidence, settings: EvidenceSettings, message: str
 ) -> tuple[list[tuple[SentenceClaim, Proof]], list[MissingProof], list[str], str]:
@@ -175,7 +170,7 @@ def _prove_claims(
     missing: list[MissingProof] = []
     topics: list[str] = []
     unknown = ""
-    if has_wording("fewer_tests", message) or _TODO_TEST.search(message):
+    if has_wording("fewer_tests", message) or has_wording("todo_test", message):
         # The message says itself that tests are gone, so a smaller run is no contradiction.
         turn = replace(turn, accepts_fewer_tests=True)
     # The last ones, without the sentences that claim nothing: many of those must not hide a claim at the end.

@@ -3,7 +3,7 @@
 import re
 import shlex
 
-from verdikt.claims.named_objects import find_changed_names, find_ref_names, find_spans
+from verdikt.claims.named_objects import find_changed_names, find_ref_names, find_spans, split_at_names
 from verdikt.claims.wording import has_wording
 from verdikt.evidence.effect_proof import shares_word
 from verdikt.evidence.proof_request import Missing, ProofRequest, hold
@@ -21,15 +21,14 @@ _ON_BRANCH = compile_lazily(
     r"\b(?:on|to|in|onto|into|from|auf|dans|sur|en|na|no|в|на) (?:\S+ )?\S*\s*branch", re.IGNORECASE
 )
 
-_INTO = compile_lazily(
-    r"`(?P<source>[\w./-]+)`[^.;`\n]{0,20}?\b(?:into|in|to|dans|en|em|в)\b[^.;`\n]{0,12}`(?P<target>[\w./-]+)`",
-    re.IGNORECASE,
-)
 _ALSO_ON = compile_lazily(
     r"(?:\b(?:and|und|et|y|e|и|also|auch|auf|both)\b|と|和)[^.;\n]{0,20}?\b(?:on|from|at|in|auf|von|sur|de|en|na|no|на|в)"
     r" (?:the |dem |le |el )?`?(\w+)",
     re.IGNORECASE,
 )
+_JOINT = frozenset(".;\n")
+"""Marks after which another sentence begins."""
+
 _VERSION = compile_lazily(r"v?\d+(?:\.\d+)+[\w.-]*")
 _REF_WORK = compile_lazily(
     r"\b(?:creat|switch|delet|remov|renam|cut|made|start|open|check)\w*\b[^.\n]{0,40}\bbranch|\bbranch\b[^.\n]{0,40}"
@@ -204,8 +203,7 @@ def _prove_merge(request: ProofRequest, before: GitState, after: GitState) -> Pr
         return hold("git_command", *remote)
     if not _has_moved_branch(before, after):
         return Missing("no branch has moved since you were asked, so nothing was merged")
-    if match := _INTO.search(request.text):
-        source, target = match["source"], match["target"]
+    for source, target in _list_joined_names(request.text):
         is_squash = any("--squash" in run.argv for call in request.turn.calls for run in call.runs)
         if target == after.branch and source in request.turn.facts.unmerged and not is_squash:
             return Missing(f"`{target}` does not contain `{source}`", f"run git merge {shlex.quote(source)}")
@@ -214,6 +212,15 @@ def _prove_merge(request: ProofRequest, before: GitState, after: GitState) -> Pr
     if not calls and not _has_joined_branch(before, after):
         return Missing("nothing in this turn merged or rebased a branch")
     return hold("git_state", *calls)
+
+
+def _list_joined_names(text: str) -> list[tuple[str, str]]:
+    """Return what is said to be merged into what: the names in backticks with `into` between them."""
+    return [
+        (source, target)
+        for source, between, target in split_at_names(text, find_spans(text))
+        if _JOINT.isdisjoint(between) and any(has_wording(word, between) for word in ("into", "in"))
+    ]
 
 
 def _find_merges(request: ProofRequest) -> tuple[int, ...]:

@@ -1,6 +1,5 @@
 """What proves a claim, by what it is about: one row for each topic. Pure."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -17,7 +16,6 @@ from verdikt.evidence.proof_request import Missing, ProofRequest, Row, Unknowabl
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.validator import Proof, ProofStatus, run_validator
 from verdikt.evidence.validator_registry import build_custom_validator
-from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.work_tree import classify_file
 
 ROWS: Mapping[str, Row] = {
@@ -46,13 +44,6 @@ _VALIDATORS_BY_TOPIC: Mapping[str, tuple[str, ...]] = {
 
 _EFFECTS = frozenset({"launched", "command_effect"})
 """Proofs that rest on a command which changed something outside of the files."""
-
-_COMMAND_REPORT = compile_lazily(
-    r"\binstal|upgrad|\beinger|releas|deploy|publi|ship|upload|migr|post|mail|hochgel|\bsen[dt]|veröff|ausgel|déploy|despleg|implant"
-    r"|lan[zçc]|выпу|опубл|развер|установ|мигр|отправ|インストール|導入|公開|リリース|デプロイ|移行|送信|安装|发布|部署|迁移|发送|설치|배포|게시|출시|마이그레이션|전송|보냈",
-    re.IGNORECASE,
-)
-"""Words of a sentence about a command outside of the files, whatever files it names."""
 
 _REPEATABLE = frozenset({"tests", "build", "lint", "types", "commit", "push", "release", "deploy", "install"})
 """Topics about a state, which an earlier proof still shows while the sources are the same."""
@@ -95,7 +86,7 @@ def prove_topic(request: ProofRequest, topic: str, settings: EvidenceSettings) -
 def _is_about_text(text: str) -> bool:
     """Return whether a sentence is about what a file says: `Added redis to compose.yaml`, `Set 1.1 in package.json`."""
     kinds = {classify_file(name) for name in find_changed_names(text)}
-    return bool(kinds) and kinds <= {"data", "document", "ci"} and not _COMMAND_REPORT.search(text)
+    return bool(kinds) and kinds <= {"data", "document", "ci"} and not has_wording("outside_work", text)
 
 
 def _find_unknown_effect(request: ProofRequest, row: Row) -> Unknowable | None:
