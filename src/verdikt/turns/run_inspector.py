@@ -1,4 +1,4 @@
-"""What the runs of a command are: which of them check something, whatever they are called. The I/O is `read_path`."""
+"""Tell which runs of a command check something, whatever they are called. All I/O goes through `read_path`."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -19,13 +19,15 @@ _CHECKS = ("test", "build", "lint")
 _CHECK_KINDS = (*_CHECKS, "commit")
 """Kinds of runs after which the source tree is hashed, so that a later change shows, by any program."""
 
+_ASSIGNMENT = compile_lazily(r"\b([A-Z]+)=[\"']?([^\s\"';&|]+)")
+
 
 def find_checked_directory(
     cwd: str, runs: Sequence[Mapping[str, Any]], validators: Sequence[tuple[str, ...]], read_path: ReadPath
 ) -> str:
     """Return the directory of the first run that can prove something about the sources; empty without one.
 
-    `validators` are the commands that the user's own validators begin with.
+    `validators` are the words with which the commands of the user's own validators begin.
     """
     for run in runs:
         argv = tuple(run["argv"])
@@ -102,9 +104,6 @@ def _list_other_checks(
             speaks, dry = run["speaks"] and part.status_propagates, run["dry"] or part.dry_run
             others.append({**run, "argv": argv, "kind": part.kind, "speaks": speaks, "dry": dry})
     return others
-
-
-_ASSIGNMENT = compile_lazily(r"\b([A-Z]+)=[\"']?([^\s\"';&|]+)")
 
 
 def _is_hollow(argv: tuple[str, ...], where: str, places: Sequence[str], tree: WorkTree) -> bool:
