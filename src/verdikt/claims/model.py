@@ -57,7 +57,7 @@ _REPORT_LIMIT = 1.0
 """The largest margin of a message that counts."""
 
 _SENTENCE_MARGIN = 0.15
-"""How far from certain the other claims of a message may be."""
+"""Added to the margin of a clause read by itself, and of every sentence but the surest of a message."""
 
 _QUESTION_MARKS = ("?", "\uff1f")
 

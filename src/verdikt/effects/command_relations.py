@@ -292,4 +292,4 @@ _FINAL_EFFECTS = frozenset(
     for what in EFFECT_CATALOG
     if not (what.startswith((*DERIVING_PREFIXES, *_RELATED_PREFIXES)) or _concerns_others(what))
 )
-"""Effects that mean nothing more for where they fall, and nothing for other commands."""
+"""Effects from which nothing follows, neither by where they fall nor for other commands."""

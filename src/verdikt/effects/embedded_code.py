@@ -50,7 +50,7 @@ def classify_embedded_code(
 
 
 def drop_read_encoding(code: Code, code_effects: Sequence[Effect], owner_effects: list[Effect]) -> None:
-    """Let `pwsh -enc` ask where its text was decoded and only looks at things: nothing is hidden any more."""
+    """Make the `code.hidden` of `pwsh -enc` a possible `code.unknown` where the decoded text only reads."""
     if code.language != "powershell" or not code.is_known or not code_effects:
         return
     if all(effect.cls is EffectClass.READ for effect in code_effects):

@@ -94,7 +94,7 @@ _ROWS: tuple[tuple[str, str, Predicate, str, str], ...] = (
     ("types_clean", "a type checker is content", _check_types, "", ""),
     ("commit_exists", "the work is committed", build_run_predicate(("commit",), "commit"), "", ""),
 )
-"""Name, what it proves, predicate, arguments of which one is needed, what these are bound to. A new one is a row."""
+"""Name, what it proves, predicate, arguments of which one is needed, fields of the contract that bind them."""
 
 _CLAIM_KINDS = {"fetch_attempt_proof": "delegation", "ladder_exhaustion_proof": "blocked"}
 """Validator → kind of claim that it proves, where that is not `done`."""

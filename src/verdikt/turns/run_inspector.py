@@ -13,7 +13,7 @@ from verdikt.runs.shell_runs import ProgramRun, hides_status, is_file_handler, r
 from verdikt.turns.turn import is_path_below
 
 ReadPath = Callable[[str, Callable[[str], Any], Any], Any]
-"""Calls a function on a path with the rights of the user who asks; the last argument where those do not suffice."""
+"""Reads a path by a function, with the rights of the user who asks; the last argument where those do not suffice."""
 
 _CHECKS = ("test", "build", "lint")
 _CHECK_KINDS = (*_CHECKS, "commit")

@@ -72,6 +72,6 @@ def _split_words(text: str) -> list[str]:
 
 
 def find_opened_file(text: str) -> str:
-    """Return the database that a session goes on with: `.open data/app.db`; empty where it stays with its own."""
+    """Return the database that the last `.open` of a session names; empty without one."""
     lines = [line.split() for line in text.splitlines() if line.startswith(".open ")]
     return lines[-1][-1].strip("\"'") if lines and lines[-1][-1][:1] != "-" else ""

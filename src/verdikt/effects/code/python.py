@@ -319,7 +319,7 @@ class _ModuleClassifier(InlinedCalls):
             self._classify_handed_secret(node)
 
     def _find_posted_environment(self, node: ast.Call) -> str:
-        """Return the host to which a client of the program posts all variables, by the address that it has."""
+        """Return the host to which a call posts all variables, where the program has one address; else empty."""
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
         if not any(self.holds_environment(value) or mentions_name(value, self.tainted_names) for value in arguments):
             return ""

@@ -128,7 +128,7 @@ class _ValueFiller:
     # Settings.
 
     def fill_fields(self, text: str) -> str:
-        """Return settings with the fields replaced that other files give their values."""
+        """Return settings with the fields replaced that have a value in another file."""
         values = self._visible | self._fields
 
         def fill(match: re.Match[str]) -> str:
@@ -140,7 +140,7 @@ class _ValueFiller:
     # Programs.
 
     def fill_program(self, text: str) -> str:
-        """Return a program with the names replaced that other files give their values."""
+        """Return a program with the names replaced that have a value in another file."""
         self._bind_assignments(text)
         filled: list[str] = []
         position = 0
