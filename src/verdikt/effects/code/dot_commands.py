@@ -49,7 +49,7 @@ def _classify_line(call: Invocation, line: str) -> Iterator[Effect]:
     if (piped := next((word for word in operands if word[:1] == "|"), "")) or arguments.lstrip()[:1] == "|":
         # Without quotes the program's words are the rest of the line.
         program = arguments.lstrip().removeprefix("|") if arguments.lstrip()[:1] == "|" else piped[1:]
-        yield from classify_output_program(call, program, is_run=command in _WRITING)
+        yield from classify_output_program(call, program, reads_output=command in _WRITING)
         return
     name = operands[0] if command == ".import" else operands[-1]
     if command in _WRITING:
