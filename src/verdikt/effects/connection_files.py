@@ -23,13 +23,10 @@ _NAME_KEY = compile_lazily(r"database$|dbname$|keyspace$")
 
 def read_connection_files(call: Invocation) -> list[str]:
     """Return the settings, as `host=… dbname=…`, of the service that a variable names and of files of options."""
-    variables = dict((*call.list_exports(), *call.list_assignments()))
-    texts = [
-        filled
-        for name in SERVICE_VARIABLES
-        if (service := variables.get(name)) is not None
-        and (filled := fill_service(text := f"service={service.text}", call)) != text
-    ]
+    variables = call.read_variables()
+    names = [variables[name].text for name in SERVICE_VARIABLES if name in variables]
+    services = [(name, fill_service(f"service={name}", call)) for name in names]
+    texts = [settings for name, settings in services if settings != f"service={name}"]
     for word in call.args.get_values(_OPTION_FILES):
         text = call.facts.text(call.resolve_path(word).path) or ""
         texts += [_read_section(text, section) for section in (*_OPTION_SECTIONS, call.name) if f"[{section}]" in text]
@@ -41,15 +38,15 @@ def fill_service(text: str, call: Invocation) -> str:
     service = _SERVICE.search(text)
     if service is None:
         return text
-    named = dict((*call.list_exports(), *call.list_assignments())).get("PGSERVICEFILE")
+    named = call.read_variables().get("PGSERVICEFILE")
     path = call.resolver.to_absolute(named.text if named is not None else _SERVICE_FILE, call.command.cwd)
     settings = _read_section(call.facts.text(path) or "" if path else "", service[1])
     return text.replace(service[0], settings) if settings else text
 
 
 def _read_section(text: str, section: str) -> str:
-    """Return where one section of a file of settings leads, as pairs."""
-    _, found, rest = f"\n{text}".partition(f"\n[{section}]")
-    pairs = _SETTING.findall(rest.partition("\n[")[0]) if found else ()
+    """Return the host and the database of one section of a file of settings, as `host=… dbname=…`."""
+    _, found, remainder = f"\n{text}".partition(f"\n[{section}]")
+    pairs = _SETTING.findall(remainder.partition("\n[")[0]) if found else ()
     hosts = [f"host={value}" for key, value in pairs if _HOST_KEY.match(key.lower())]
     return " ".join([*hosts, *(f"dbname={value}" for key, value in pairs if _NAME_KEY.match(key.lower()))])

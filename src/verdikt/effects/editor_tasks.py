@@ -20,7 +20,7 @@ _COMMENT = compile_lazily(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])
 _FOLDER = compile_lazily(r"\$\{(?:workspaceFolder|workspaceRoot|cwd)\}")
 _FIELD = compile_lazily(r"\$\{(?:input|command|config):")
 _OTHER_KEYS = frozenset(("dependsOn", "linux", "osx", "windows"))
-"""Keys of what else a task runs."""
+"""Keys by which a task runs more, or something else, than its own command."""
 _ON_OPEN = "folderOpen"
 _MAX_TASKS = 32
 _UNREAD = tuple("unknown. code.unknown code.hidden code.remote net. cred. guard. persist. pkg.foreign".split())

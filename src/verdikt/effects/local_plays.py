@@ -1,6 +1,6 @@
-"""Plays that only put files of the project in order on this machine: they write, make and delete what a build can make.
+"""Plays of Ansible that only write, make and delete files on this machine which the project can make again.
 
-Whatever is not understood to be that makes the play what it may be, a change of infrastructure.
+A play with anything else in it counts as a change of infrastructure.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ _MAX_PASSES = 4
 
 
 def is_local_play(word: Word, call: Invocation) -> bool:
-    """Return whether a play works on this machine and on what the project can lose."""
+    """Return whether a play works on this machine alone, and deletes nothing but what the project can make again."""
     path = call.resolve_path(word).path
     text = call.facts.text(path) if path else None
     if text is None or len(call.args.operands) != 1 or call.args.has_flag("-b --become -K --ask-become-pass"):
         return False
     text = _COMMENT.sub("", text)
     inventories = {inventory.text for inventory in call.args.get_values("-i --inventory")}
-    given = [variables.text for variables in call.args.get_values("-e --extra-vars")]
+    extra_variables = [variables.text for variables in call.args.get_values("-e --extra-vars")]
     is_here = inventories <= _LOCAL_INVENTORIES or "connection: local" in text
-    if not is_here or any(variables[:1] != "@" for variables in given):
+    if not is_here or any(variables[:1] != "@" for variables in extra_variables):
         return False
     hosts = [name.strip(" \"'") for name in _HOSTS.findall(text)]
     keys = {key.rpartition(".")[2] for key in _KEY.findall(text)}
