@@ -9,6 +9,7 @@ from verdikt.effects.git_configuration import (
     find_git_settings,
     find_push_default,
     find_push_remote,
+    find_work_tree,
     resolve_alias,
 )
 from verdikt.effects.git_refspecs import find_remote_branch, lists_deletions, reaches_other_branch
@@ -59,9 +60,8 @@ def adjust_circumstances(call: Invocation, effect: Effect) -> Effect:
 
 def _find_zone(call: Invocation) -> Zone:
     """Return where the command runs, as far as that is told."""
-    tree = dict((*call.list_exports(), *call.list_assignments())).get("GIT_WORK_TREE")
-    place = tree or call.command.cwd
-    return call.resolve_path(place if place is not None and (tree or not place.is_known) else Word(".")).zone
+    tree, place = find_work_tree(call), call.command.cwd
+    return call.resolve_path(tree or (place if place is not None and not place.is_known else Word("."))).zone
 
 
 def classify_alias(call: Invocation) -> Iterator[Effect]:
