@@ -640,7 +640,7 @@ class TestPublicFailures:
         wrong = scene.say("All tests pass.")
         scene.run("pytest -q", GREEN)
 
-        assert f"ran in another tree than `{scene.project}/src/app.py`" in wrong.reason
+        assert "ran in another tree than `src/app.py`" in wrong.reason
         assert scene.say("All tests pass.").allowed
 
     def test_the_wrong_page_was_looked_at(self, scene: Scene) -> None:

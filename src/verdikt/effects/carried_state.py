@@ -29,6 +29,8 @@ _PARTS = ("aa", "ab", "ac", "ad", "00", "01", "02", "03")
 """How the names of the first parts end when a program splits a file."""
 _SPLITTERS = find_role("file_splitter")
 _PREFIX_OPTIONS = ("-f", "--prefix")
+_PRINTED_PART = compile_lazily(r"--filter\b|(?:-n|--number)[ =]?(?:[lr]/)?\d+/\d+")
+"""Options by which parts go to the output or to a program, and to no file."""
 _SUFFIX_OPTION = compile_lazily(r"(?:--additional-suffix|--suffix-format)[= ](\S+)")
 _CONTENT_EFFECTS = ("cred.copy", "fs.write", "fs.overwrite", "fs.append", "fs.link", "fs.link.out", "fs.install")
 _LOSS_EFFECTS = DELETE_EFFECTS | {"fs.truncate", "fs.overwrite"}
@@ -62,6 +64,8 @@ def list_split_parts(command: Command, effects: Sequence[Effect], resolver: Targ
     if command.name not in _SPLITTERS or not any(_takes_secret(effect, resolver) for effect in effects):
         return []
     words = [word.text for word in command.argv[1:]]
+    if _PRINTED_PART.search(" ".join(words)):
+        return []
     named = [value for option, value in pairwise(words) if option in _PREFIX_OPTIONS]
     operands = [text for text in words if text[:1] != "-"]
     read = {target.text for effect in effects for target in effect.targets}

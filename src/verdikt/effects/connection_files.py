@@ -14,8 +14,10 @@ SERVICE_VARIABLES = ("PGSERVICE",)
 _SERVICE = compile_lazily(r"\bservice=([\w-]+)")
 _SERVICE_FILE = "~/.pg_service.conf"
 _OPTION_FILES = "--defaults-file --defaults-extra-file --cqlshrc"
-_OPTION_SECTIONS = ("client", "connection")
-"""Sections that every client reads, besides the one of its own name."""
+_OPTION_SECTIONS = "client connection client-server client-mariadb mariadb-client mysql mariadb".split()
+"""Sections that clients read, besides the one of their own name."""
+_INCLUDED = compile_lazily(r"(?m)^[ \t]*!include")
+_SECTION = compile_lazily(r"(?m)^[ \t]*\[([^\]\n]*)\]")
 _SETTING = compile_lazily(r"(?m)^[ \t]*([\w-]+)[ \t]*=[ \t]*[\"']?([^\s\"'#;]+)")
 _HOST_KEY = compile_lazily(r"host(?:name|addr)?$|socket$")
 _NAME_KEY = compile_lazily(r"database$|dbname$|keyspace$")
@@ -29,7 +31,10 @@ def read_connection_files(call: Invocation) -> list[str]:
     texts = [settings for name, settings in services if settings != f"service={name}"]
     for word in call.args.get_values(_OPTION_FILES):
         text = call.facts.text(call.resolve_path(word).path) or ""
-        texts += [_read_section(text, section) for section in (*_OPTION_SECTIONS, call.name) if f"[{section}]" in text]
+        sections = dict.fromkeys((*_OPTION_SECTIONS, call.name))
+        texts += [_read_section(text, section) for section in sections if f"[{section}]" in text]
+        # Where an included file leads is not followed.
+        texts += ["host=included"] if _INCLUDED.search(text) else []
     return texts
 
 
@@ -45,8 +50,13 @@ def fill_service(text: str, call: Invocation) -> str:
 
 
 def _read_section(text: str, section: str) -> str:
-    """Return the host and the database of one section of a file of settings, as `host=… dbname=…`."""
-    _, found, remainder = f"\n{text}".partition(f"\n[{section}]")
-    pairs = _SETTING.findall(remainder.partition("\n[")[0]) if found else ()
+    """Return where the sections of one name in a file of settings lead, as pairs."""
+    parts = _SECTION.split(text)
+    pairs = [
+        pair
+        for name, part in zip(parts[1::2], parts[2::2], strict=True)
+        if name == section
+        for pair in _SETTING.findall(part)
+    ]
     hosts = [f"host={value}" for key, value in pairs if _HOST_KEY.match(key.lower())]
     return " ".join([*hosts, *(f"dbname={value}" for key, value in pairs if _NAME_KEY.match(key.lower()))])

@@ -19,8 +19,15 @@ if TYPE_CHECKING:
 _COMMENT = compile_lazily(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
 _FOLDER = compile_lazily(r"\$\{(?:workspaceFolder|workspaceRoot|cwd)\}")
 _FIELD = compile_lazily(r"\$\{(?:input|command|config):")
-_OTHER_KEYS = frozenset(("dependsOn", "linux", "osx", "windows"))
-"""Keys by which a task runs more, or something else, than its own command."""
+_SETTINGS_KEYS = frozenset(("$schema", "version", "tasks"))
+_TASK_KEYS = frozenset(
+    """
+    label taskName type command args script group presentation problemMatcher isBackground detail icon hide
+    promptOnClose runOptions
+    """.split()
+)
+"""Keys of a task that say nothing of what else it runs, or in which shell, directory and environment it does."""
+_COMMAND_TYPES = (SHELL, "shell", "process")
 _ON_OPEN = "folderOpen"
 _MAX_TASKS = 32
 _UNREAD = tuple("unknown. code.unknown code.hidden code.remote net. cred. guard. persist. pkg.foreign".split())
@@ -29,7 +36,7 @@ _UNREAD = tuple("unknown. code.unknown code.hidden code.remote net. cred. guard.
 def classify_opened_tasks(call: Invocation, content: str) -> Iterator[Effect]:
     """Yield what the tasks do that start by themselves; `persist.write` where that can't be told or is no build."""
     tasks = _list_opened_tasks(content)
-    is_read = tasks is not None
+    is_read = bool(tasks)
     for task in tasks or ():
         line = _find_command_line(task)
         effects = list(call.classify_shell(_FOLDER.sub(call.resolver.project_root, line))) if line else []
@@ -48,17 +55,22 @@ def _list_opened_tasks(content: str) -> list[dict[str, Any]] | None:
     tasks = settings.get("tasks") if isinstance(settings, dict) else None
     if not isinstance(tasks, list) or len(tasks) > _MAX_TASKS or not all(isinstance(task, dict) for task in tasks):
         return None
-    options = [(task, task.get("runOptions") or settings.get("runOptions") or {}) for task in tasks]
+    # A shell for all tasks, or others for each system: `"linux": {"tasks": […]}`.
+    if not settings.keys() <= _SETTINGS_KEYS:
+        return None
+    options = [(task, task.get("runOptions") or {}) for task in tasks]
     return [task for task, option in options if isinstance(option, dict) and option.get("runOn") == _ON_OPEN]
 
 
 def _find_command_line(task: dict[str, Any]) -> str:
     """Return what a task runs as shell text; empty where that is not all in it."""
     kind, command, words = task.get("type", SHELL), task.get("command"), task.get("args") or []
-    if isinstance(task.get("script"), str) and isinstance(kind, str):
+    if not task.keys() <= _TASK_KEYS or not isinstance(kind, str):
+        return ""
+    if isinstance(task.get("script"), str) and kind.isalpha():
         return f"{kind} run {task['script']}"
     is_plain = isinstance(command, str) and isinstance(words, list) and all(isinstance(word, str) for word in words)
-    is_all = is_plain and _OTHER_KEYS.isdisjoint(task) and _FIELD.search(f"{command}{words}") is None
+    is_all = is_plain and kind in _COMMAND_TYPES and _FIELD.search(f"{command}{words}") is None
     if not is_all:
         return ""
     return f"{command} {join_words(words)}".strip()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from verdikt.effects.execution_context import find_preceding, find_working_directory
 from verdikt.effects.git_settings_file import normalize_key, parse_git_settings
 from verdikt.knowledge import find_role
+from verdikt.model.effect import Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 
@@ -99,6 +100,16 @@ def find_push_default(call: Invocation, repository: GitFact) -> tuple[str, bool]
         return "", mode == "matching"
     merged = find_git_setting(call, f"branch.{repository.branch}.merge").removeprefix("refs/heads/")
     return merged or _find_set_upstream(call) or repository.upstream.partition("/")[2], False
+
+
+def find_work_tree(call: Invocation) -> Word | None:
+    """Return the directory that the environment names as the work tree; an option counts more than that."""
+    tree = dict((*call.list_exports(), *call.list_assignments())).get("GIT_WORK_TREE")
+    if tree is None or "--work-tree" in call.full_text:
+        return None
+    # What was exported before may have ended since, and a throwaway copy has to be certain.
+    is_own = "GIT_WORK_TREE" in dict(call.command.assignments)
+    return tree if is_own or call.resolve_path(tree).zone is not Zone.TEMP else None
 
 
 def _find_set_upstream(call: Invocation) -> str:

@@ -7,13 +7,15 @@ import re
 from verdikt.model.lazy_regex import compile_lazily
 
 _LINE = compile_lazily(
-    r"(?m)^[ \t]*(?:\[([\w.-]+)(?:[ \t]+\"((?:[^\"\\]|\\.)*)\")?\][ \t]*)?(?:([A-Za-z][\w-]*)[ \t]*(?:=[ \t]*(.*))?)?$"
+    r"(?m)^[ \t]*(?:\[([\w.-]+)(?:[ \t]+\"((?:[^\"\\]|\\.)*)\")?\][ \t]*(?:[#;].*)?)?"
+    r"(?:([A-Za-z][\w-]*)[ \t]*(?:=[ \t]*(.*))?)?$"
 )
 _COMMENT = compile_lazily(r"((?:[^\"#;\\]|\\.|\"(?:[^\"\\]|\\.)*\")*)[#;].*")
 _ESCAPES = {"n": "\n", "t": "\t", "b": ""}
 _ESCAPE = compile_lazily(r"\\(.)|\"")
 _SECTION = compile_lazily(
-    r"(?m)^\s*\[(?:alias|core|include|includeIf \".*\"|filter \".*\"|diff \".*\"|merge \".*\"|remote \".*\")\]\s*$"
+    r"(?m)^[ \t]*\[(?:alias|core|include|includeIf \".*\"|filter \".*\"|diff \".*\"|merge \".*\"|remote \".*\")\]"
+    r"[ \t\r]*(?:[#;].*)?$"
 )
 
 
@@ -21,7 +23,7 @@ def parse_git_settings(text: str) -> list[tuple[str, str]]:
     """Return the settings in order; section and name are in lower case, what stands in quotes as it is written."""
     settings = []
     prefix = ""
-    for match in _LINE.finditer(text.replace("\\\n", "")):
+    for match in _LINE.finditer(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\\\n", "")):
         section, part, name, value = match.groups()
         if section is not None:
             prefix = section.lower() + (f".{_ESCAPE.sub(_read_escape, part)}" if part is not None else "") + "."

@@ -329,7 +329,7 @@ def _list_attached_secrets(command: Command, resolver: TargetResolver) -> list[T
         options = _BODY_OPTIONS
     elif command.name in _CONTAINER_ENGINES and _runs_foreign_image(command):
         # A composition fills its own text from such a file, and gives a container what it says itself.
-        options = frozenset() if any("compose" in word.text for word in command.argv[:2]) else _ENVIRONMENT_OPTIONS
+        options = frozenset() if _is_composition(command) else _ENVIRONMENT_OPTIONS
     else:
         return []
     files: list[Target] = []
@@ -356,8 +356,18 @@ def _list_attached_secrets(command: Command, resolver: TargetResolver) -> list[T
 
 def _sets_no_secret(target: Target, resolver: TargetResolver) -> bool:
     """Return whether a file of variables can be read and none of its names is that of a secret: `ops/ports.env`."""
-    text = resolver.facts.text(target.path) if target.path and "/.env" not in target.path else None
-    return text is not None and SECRET_NAME.search(text) is None and redact_text(text)[0] == text
+    # A file of the person's, one that is called secret, or a copy of one, is no plain file whatever its names are.
+    is_own = target.path.startswith(f"{resolver.project_root}/") and target.path not in resolver.facts.secret_copies
+    is_named_secret = "/.env" in target.path or SECRET_NAME.search(target.path) is not None
+    text = resolver.facts.text(target.path) if is_own and not is_named_secret else None
+    return (
+        text is not None and UNKNOWN not in text and SECRET_NAME.search(text) is None and redact_text(text)[0] == text
+    )
+
+
+def _is_composition(command: Command) -> bool:
+    """Return whether an engine of containers is told to start a composition."""
+    return command.name.endswith("-compose") or any(word.text == "compose" for word in command.argv[1:2])
 
 
 def _iter_options(command: Command, *, is_raw: bool = False) -> Iterator[tuple[str, str]]:

@@ -13,11 +13,11 @@ _MAX_FUNCTIONS = 12
 _MAX_CALLS = 40
 _BODY_LENGTH = 240
 _VARIADIC_FUNCTION = compile_lazily(
-    r"\b(?:def|function|func|fun|fn|const|let|var)\s+(?P<name>\w+)\s*=?\s*(?:async\s*)?\(\s*"
+    r"\b(?:def|function|func|fun|fn|const|let|var)\s+(?P<name>\w+)\s*(?:=\s*)?(?:async\s*)?\(\s*"
     r"(?:(?:string\s+)?(?:\.\.\.|\*|vararg\s+)\s*\$?(?P<words>\w+)|(?P<last>\w+)\s+\.\.\.\s*\w+)"
 )
 """A function that takes any number of words."""
-_STRINGS = r"(?:\s*(?:\"[^\"\n]*\"|'[^'\n]*')\s*,?)+"
+_STRINGS = r"\s*(?:(?:\"[^\"\n]*\"|'[^'\n]*')\s*(?:,\s*)?)+"
 _STRING = compile_lazily(r"\"([^\"\n]*)\"|'([^'\n]*)'")
 
 

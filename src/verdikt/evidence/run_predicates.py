@@ -1,7 +1,7 @@
 """When a run of a command proves something: it succeeded, its status is its own, and nothing changed since. Pure."""
 
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from verdikt.evidence.validator import Arguments, Predicate
 from verdikt.model.work_tree import classify_file
@@ -19,7 +19,10 @@ def prove_command(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] |
     reason = f"no command `{' '.join(patterns)}` ended with status 0"
     for call in reversed(turn.calls):
         for run in call.runs:
-            if run.kind == "look" or not all(_mentions_words(run.argv, word) for word in patterns):
+            # `make verify billing` is a run of each goal, and the words may stand in several of them.
+            goals = [other.argv for other in call.runs if other.argv[:1] == run.argv[:1]]
+            is_meant = all(_mentions_words(run.argv, word) for word in patterns[:1])
+            if run.kind == "look" or not is_meant or not all(_mention_words(goals, word) for word in patterns):
                 continue
             if call.status_unknown:
                 reason = _explain_unknown_status(run)
@@ -32,6 +35,10 @@ def prove_command(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] |
             else:
                 return (call.seq,)
     return reason
+
+
+def _mention_words(commands: Sequence[tuple[str, ...]], pattern: str) -> bool:
+    return any(_mentions_words(argv, pattern) for argv in commands)
 
 
 def _mentions_words(argv: tuple[str, ...], pattern: str) -> bool:

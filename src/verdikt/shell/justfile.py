@@ -1,6 +1,7 @@
 """Recipes of a justfile, as `just x` runs them with their dependencies."""
 
 import re
+from itertools import takewhile
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
@@ -13,6 +14,7 @@ _MAX_LINES = 200
 _MAX_RECIPES = 60
 _MAX_IMPORTS = 8
 _SETTING = compile_lazily(r"(?:export\s+)?(\w[\w-]*)\s*:=\s*(.*)$")
+_COMMENT = compile_lazily(r"^((?:[^\"'#]|\"[^\"]*\"|'[^']*')*)#.*$")
 _IMPORT = compile_lazily(r"(?m)^import\??\s+[\"']([^\"'\n]+)[\"']")
 _TERM = compile_lazily(r"\s*(?:\"([^\"]*)\"|'([^']*)'|(\w[\w-]*)(?:\(\s*([^()]*)\))?)\s*")
 _DIRECTORIES = {
@@ -43,8 +45,11 @@ def trace_just(call: CommandCall) -> str | None:
         if text is not None:
             imported = (read_contents(call.walker, Word(name), scope) for name in _IMPORT.findall(text)[:_MAX_IMPORTS])
             recipes = _Justfile("\n".join([text, *filter(None, imported)]))
-            recipes.variables |= dict(word.text.split("=", 1) for word in call.words[at:] if "=" in word.text)
-            names = [word.text for word in call.words[at:] if "=" not in word.text] or list(recipes.recipe_lines)[:1]
+            words = [word.text for word in call.words[at:]]
+            # After the name of a recipe such a word is its argument.
+            given = [*takewhile(lambda text: "=" in text, words)]
+            recipes.variables |= dict(text.split("=", 1) for text in given)
+            names = words[len(given) :] or list(recipes.recipe_lines)[:1]
             recipes.trace_recipes(call, names, scope)
             break
     return None
@@ -64,7 +69,7 @@ class _Justfile:
             if line[:1] in (" ", "\t"):
                 lines.append(line.strip())
             elif setting := _SETTING.match(line):
-                self.variables[setting[1]] = self._evaluate(setting[2].partition(" #")[0].strip())
+                self.variables[setting[1]] = self._evaluate(_COMMENT.sub(r"\1", setting[2]).strip())
             elif head := _RECIPE_HEADER.match(line):
                 self.recipe_lines[head[1]] = lines = []
                 self.parameters[head[1]] = head[2].split()

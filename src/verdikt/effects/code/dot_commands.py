@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verdikt.effects.arguments import word_set
 from verdikt.effects.code.client_files import classify_output_program
 from verdikt.effects.dataflow import OUTGOING_PREFIXES
-from verdikt.model.effect import Effect, EffectClass, Target
+from verdikt.model.effect import Effect, EffectClass, Target, Zone
 from verdikt.shell.command import Word
 
 if TYPE_CHECKING:
@@ -71,7 +71,23 @@ def _split_words(text: str) -> list[str]:
         return text.split()
 
 
-def find_opened_file(text: str) -> str:
-    """Return the database that the last `.open` of a session names; empty without one."""
-    lines = [line.split() for line in text.splitlines() if line.startswith(".open ")]
-    return lines[-1][-1].strip("\"'") if lines and lines[-1][-1][:1] != "-" else ""
+def choose_used_file(call: Invocation, text: str, file: Word) -> Word:
+    """Return the database that a session is about; of several the one where its statements could lose something."""
+    used = [Word(name) for name in _list_used_files(text, file.text)]
+    return next((each for each in used if _may_lose(call, each)), used[0])
+
+
+def _may_lose(call: Invocation, file: Word) -> bool:
+    return file.text not in (":memory:", "") and call.resolve_path(file).zone is not Zone.TEMP
+
+
+def _list_used_files(text: str, first: str) -> list[str]:
+    """Return the databases to which statements of a session go: its own, and those that it opens with `.open x.db`."""
+    used, current = [], first
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == [".open"]:
+            current = words[-1].strip("\"'") if len(words) > 1 and words[-1][:1] != "-" else ":memory:"
+        elif words and words[0][:1] != ".":
+            used.append(current)
+    return list(dict.fromkeys(used)) or [current]

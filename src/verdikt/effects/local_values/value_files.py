@@ -30,7 +30,7 @@ _VALUE_NAME = compile_lazily(r"(?i)settings|config|const|path|dirs?\b|env|common
 _MAX_LENGTH = 40_000
 _DATA = "toml|json5?|jsonc|ya?ml|ini|cfg|conf|properties|tfvars|hcl|env"
 _NAMED_FILE = compile_lazily(
-    rf"(?<![\w.~$-])((?:\.{{0,2}}/)*(?:[\w@-][\w@.-]*/)*[\w@-][\w@.-]*\.(?:{_DATA}"
+    rf"(?<![\w.~$@-])((?:\.{{0,2}}/)*(?:[\w@-][\w@.-]*/)*[\w@-][\w@.-]*\.(?:{_DATA}"
     r"|py|php|[cm]?[jt]sx?|rb|pl|pm|lua|[rR]|jl|bzl|mk|just|exs?|sh|cmake|gradle|kts|groovy|el))(?![\w/.(-])"
 )
 _LABEL = compile_lazily(r"[\"']//([\w./-]*):([\w.-]+\.bzl)[\"']")
