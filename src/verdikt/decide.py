@@ -324,7 +324,7 @@ def _classify_effects(action: Action, facts: Facts, policy: Policy, declaration:
     # A list and no generator: every decision comes through here.
     if facts.recall(LINKS_KEY) is not None or [item for item in effects.items if item.what in LINKING_EFFECTS]:
         effects = follow_links(effects, facts)
-    # `git status` looks, and runs what settings of the session name.
+    # `git status` only reads, but runs programs that settings of the session name.
     matters = effects.may_matter_later or facts.recall(GIT_PROGRAMS_KEY) is not None
     return add_remembered_effects(effects, facts, action) if matters else effects
 

@@ -51,11 +51,13 @@ A claim that is certain by itself stays one, so that no text around it hides it.
 """
 
 _REPORT_SHARE = 0.5
+"""Share of the margin of the message as a whole that counts in its surest claim of work."""
+
 _REPORT_LIMIT = 1.0
-"""What the message as a whole counts in its surest claim of work."""
+"""The largest margin of a message that counts."""
 
 _SENTENCE_MARGIN = 0.15
-"""How far from certain the other claims of a message may be."""
+"""Added to the margin of a clause read by itself, and of every sentence but the surest of a message."""
 
 _QUESTION_MARKS = ("?", "\uff1f")
 
@@ -118,9 +120,11 @@ class ClaimModel:
         if claims:
             surest = max(claims)
             margin = self.margins.get(sentences[claims.index(surest)].language, 0.0)
-            verdict = weigh_report(surest, self.score_report(sentences), is_alone=len(claims) == 1) + margin
+            message_margin = weigh_report(surest, self.score_report(sentences), is_alone=len(claims) == 1) + margin
             # The surest sentence stands for the message; another one has to claim something by itself as well.
-            claims = [verdict if claim == surest else min(claim + _SENTENCE_MARGIN, verdict) for claim in claims]
+            claims = [
+                message_margin if claim == surest else min(claim + _SENTENCE_MARGIN, message_margin) for claim in claims
+            ]
         return [{**margins, "done": claim} for margins, claim in zip(scores, claims, strict=True)]
 
     def score_clause(self, clause: MarkedSentence) -> dict[str, float]:
@@ -168,7 +172,7 @@ def weigh_context(margins: Sequence[float], silent: Sequence[bool]) -> list[floa
 def weigh_report(claim: float, report: float, *, is_alone: bool) -> float:
     """Return the margin of a message's surest claim with that of the whole message.
 
-    A claim that is certain is not lowered, and neither is one without a sentence beside it: its own words have spoken.
+    A claim that is certain by itself is not lowered, and neither is the only sentence of a message.
     """
     shift = _REPORT_SHARE * max(-_REPORT_LIMIT, min(_REPORT_LIMIT, report))
     return claim + (max(0.0, shift) if is_alone or claim > _CERTAIN_MARGIN else shift)

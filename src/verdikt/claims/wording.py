@@ -261,7 +261,7 @@ def has_wording(name: str, text: str) -> bool:
 
 
 def has_only_wordings(names: tuple[str, ...], text: str, marks: str) -> bool:
-    """Return whether a text says what `WORDINGS` has under some names, and else nothing but these marks."""
+    """Return whether a text is made of words of these wordings and of marks alone, and is not empty."""
     remaining = text
     for name in names:
         remaining = _compile_wording(name).sub(" ", remaining)

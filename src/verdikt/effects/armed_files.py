@@ -121,9 +121,9 @@ def _find_naming(
 ) -> Loader | None:
     """Return the command that may load settings of the session in which a file is named: `program = ["./info.sh"]`."""
     name = basename(path)
-    told = [each for loader in loaders for each in loader.named_files]
-    for settings in dict.fromkeys((*unjudged, *told)):
-        if settings == path or (settings not in told and detect_file_language(settings) in ("", WORKFLOW)):
+    named_settings = [settings for loader in loaders for settings in loader.named_files]
+    for settings in dict.fromkeys((*unjudged, *named_settings)):
+        if settings == path or (settings not in named_settings and detect_file_language(settings) in ("", WORKFLOW)):
             continue
         loader = _find_loader(settings, detect_file_language(settings), loaders, facts, text)
         content = facts.text(settings) if loader is not None and not loader.only_hooks else None

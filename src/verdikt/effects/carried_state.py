@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SECRET_SOURCES = ("cred.read", "cred.create", "cred.copy", "fs.move", "env.read.all")
 """Effects without which a command puts no secret anywhere."""
 _PARTS = ("aa", "ab", "ac", "ad", "00", "01", "02", "03")
-"""How a program that splits a file calls the first parts."""
+"""How the names of the first parts end when a program splits a file."""
 _SPLITTERS = find_role("file_splitter")
 _PREFIX_OPTIONS = ("-f", "--prefix")
 _PRINTED_PART = compile_lazily(r"--filter\b|(?:-n|--number)[ =]?(?:[lr]/)?\d+/\d+")

@@ -324,7 +324,7 @@ def _read_notebook(text: str) -> list[CodeSection]:
 
 
 def _read_chunks(text: str) -> list[CodeSection]:
-    """Return the chunks of a document that are run while it is made."""
+    """Return the chunks of a document that run when it is rendered."""
     sections = []
     for match in _CHUNK.finditer(text):
         language = SHELL if match[1] in _SHELL_NAMES else _CHUNK_LANGUAGES.get(match[1].lower(), "")

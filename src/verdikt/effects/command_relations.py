@@ -74,9 +74,9 @@ def are_settled(commands: Sequence[Command], names: Sequence[str], effects: Iter
 
 
 def _handles_files(name: str, command: Command) -> bool:
-    """Return whether a command may do something to other commands that no effect of it tells.
+    """Return whether a command may matter to others by something that is no effect of it.
 
-    It loads, attaches or stages files that may be secrets, or prints what a commit has.
+    It may load, attach or stage secret files, or print what a commit has.
     """
     return name in SECRET_FILE_PROGRAMS and (handles_secret_files(name, command) or may_print_commit(command))
 
@@ -292,4 +292,4 @@ _FINAL_EFFECTS = frozenset(
     for what in EFFECT_CATALOG
     if not (what.startswith((*DERIVING_PREFIXES, *_RELATED_PREFIXES)) or _concerns_others(what))
 )
-"""Effects that mean nothing more for where they fall, and nothing for other commands."""
+"""Effects from which nothing follows, neither by where they fall nor for other commands."""

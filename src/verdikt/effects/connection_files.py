@@ -25,13 +25,10 @@ _NAME_KEY = compile_lazily(r"database$|dbname$|keyspace$")
 
 def read_connection_files(call: Invocation) -> list[str]:
     """Return the settings, as `host=… dbname=…`, of the service that a variable names and of files of options."""
-    variables = dict((*call.list_exports(), *call.list_assignments()))
-    texts = [
-        filled
-        for name in SERVICE_VARIABLES
-        if (service := variables.get(name)) is not None
-        and (filled := fill_service(text := f"service={service.text}", call)) != text
-    ]
+    variables = call.read_variables()
+    names = [variables[name].text for name in SERVICE_VARIABLES if name in variables]
+    services = [(name, fill_service(f"service={name}", call)) for name in names]
+    texts = [settings for name, settings in services if settings != f"service={name}"]
     for word in call.args.get_values(_OPTION_FILES):
         text = call.facts.text(call.resolve_path(word).path) or ""
         sections = dict.fromkeys((*_OPTION_SECTIONS, call.name))
@@ -46,14 +43,14 @@ def fill_service(text: str, call: Invocation) -> str:
     service = _SERVICE.search(text)
     if service is None:
         return text
-    named = dict((*call.list_exports(), *call.list_assignments())).get("PGSERVICEFILE")
+    named = call.read_variables().get("PGSERVICEFILE")
     path = call.resolver.to_absolute(named.text if named is not None else _SERVICE_FILE, call.command.cwd)
     settings = _read_section(call.facts.text(path) or "" if path else "", service[1])
     return text.replace(service[0], settings) if settings else text
 
 
 def _read_section(text: str, section: str) -> str:
-    """Return where the sections of one name in a file of settings lead, as pairs."""
+    """Return the hosts and databases of the sections of one name in a file of settings, as `host=… dbname=…`."""
     parts = _SECTION.split(text)
     pairs = [
         pair

@@ -148,7 +148,7 @@ def settle_losses(
 def settle_session(
     call: Invocation, effects: Sequence[Effect], servers: Sequence[Word], names: Sequence[str]
 ) -> Iterator[Effect]:
-    """Do the same with the store that the command names, which only has to be known where there are effects."""
+    """Yield the effects of a session as `settle_losses` does; the store is looked for only where there are any."""
     if effects:
         yield from settle_losses(call, effects, find_data_store(call, servers), names)
 

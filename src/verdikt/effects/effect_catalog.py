@@ -32,7 +32,7 @@ class CatalogEntry(NamedTuple):
 # Slots and no named tuple: read for every effect that is made, and a slot is read in a third of the time.
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EffectTraits:
-    """What an effect's name says of it; with paths, whether their state and what git knows of them matter."""
+    """What the name of an effect tells: its class, whether it can be undone, what must be known about its paths."""
 
     cls: EffectClass
     recoverable: bool

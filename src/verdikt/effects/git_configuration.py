@@ -25,16 +25,16 @@ _INCLUDE = "include.path"
 _SET_UPSTREAM = compile_lazily(r"\s(?:-u|--set-upstream-to)[ =]?(\S+/\S+)")
 _VERBS = ("set", "add")
 _MAX_INCLUDES = 8
-_MAX_GLOBALS = 8
-"""Words in which the options before the subcommand are looked for; a later `-c` is the subcommand's."""
+_MAX_GLOBAL_WORDS = 8
+"""Number of words among which `-c` is one of git itself; a later one is an option of the subcommand."""
 
 
 def find_git_settings(call: Invocation, key: str) -> list[str]:
-    """Return the values of a setting, those that count most last; the repository's own where nothing else is set."""
+    """Return the values of a setting, the last of which counts; the repository's own where nothing else sets it."""
     wanted = normalize_key(key)
     # Most commands stand alone, and set nothing themselves.
     is_plain = len(call.commands) < 2 and not call.command.assignments and " -c" not in call.full_text
-    settings = [] if is_plain else [*_list_given(call), *_list_earlier(call), *_list_options(call)]
+    settings = [] if is_plain else [*_read_variables(call), *_read_earlier_commands(call), *_read_options(call)]
     values = [value for name, value in settings if name == wanted]
     if values:
         return values
@@ -47,7 +47,7 @@ def find_git_settings(call: Invocation, key: str) -> list[str]:
 
 
 def find_git_setting(call: Invocation, key: str) -> str:
-    """Return the value of a setting that counts; empty if there is none."""
+    """Return the value of a setting, empty if there is none."""
     return next(reversed(find_git_settings(call, key)), "")
 
 
@@ -91,7 +91,10 @@ def find_push_remote(call: Invocation, repository: GitFact) -> str:
 
 
 def find_push_default(call: Invocation, repository: GitFact) -> tuple[str, bool]:
-    """Return the branch that a push without refspecs publishes to, if it may be another, and whether it takes all."""
+    """Return where a push without refspecs publishes to, as far as git is told, and whether it takes all branches.
+
+    The first is empty for a branch of the same name.
+    """
     mode = find_git_setting(call, "push.default").lower()
     if mode not in ("upstream", "tracking"):
         return "", mode == "matching"
@@ -101,7 +104,7 @@ def find_push_default(call: Invocation, repository: GitFact) -> tuple[str, bool]
 
 def find_work_tree(call: Invocation) -> Word | None:
     """Return the directory that the environment names as the work tree; an option counts more than that."""
-    tree = dict((*call.list_exports(), *call.list_assignments())).get("GIT_WORK_TREE")
+    tree = call.read_variables().get("GIT_WORK_TREE")
     if tree is None or "--work-tree" in call.full_text:
         return None
     # What was exported before may have ended since, and a throwaway copy has to be certain.
@@ -119,26 +122,27 @@ def _find_set_upstream(call: Invocation) -> str:
     return ""
 
 
-def _list_given(call: Invocation) -> Iterator[tuple[str, str]]:
+def _read_variables(call: Invocation) -> Iterator[tuple[str, str]]:
     """Yield the settings that variables give, in files and by themselves."""
-    variables = dict((*call.list_exports(), *call.list_assignments()))
+    variables = call.read_variables()
     for name in _FILE_VARIABLES:
         if (file := variables.get(name)) is not None and file.text not in ("", "/dev/null"):
-            yield from _expand(call, [(_INCLUDE, file.text)])
+            yield from _add_included(call, [(_INCLUDE, file.text)])
     for name, value in variables.items():
         if name.startswith("GIT_CONFIG_KEY_"):
-            worth = variables.get(name.replace("_KEY_", "_VALUE_"))
-            yield normalize_key(value.text), worth.text if worth is not None else ""
+            setting = variables.get(name.replace("_KEY_", "_VALUE_"))
+            yield normalize_key(value.text), setting.text if setting is not None else ""
 
 
-def _list_earlier(call: Invocation) -> Iterator[tuple[str, str]]:
+def _read_earlier_commands(call: Invocation) -> Iterator[tuple[str, str]]:
     """Yield what commands of the same text before this one set."""
     for command in find_preceding(call.command, call.commands):
         if command is not call.command and command.name in _VERSION_CONTROL and command.argv[1:2]:
-            yield from _expand(call, [setting] if (setting := find_set_value(command)) else [])
+            setting = _find_set_value(command)
+            yield from _add_included(call, [setting] if setting is not None else [])
 
 
-def find_set_value(command: Command) -> tuple[str, str] | None:
+def _find_set_value(command: Command) -> tuple[str, str] | None:
     """Return the setting that a `git config` makes; None for all other commands."""
     texts = [word.text for word in command.argv[1:]]
     if "config" not in texts:
@@ -148,19 +152,19 @@ def find_set_value(command: Command) -> tuple[str, str] | None:
     return (normalize_key(words[0]), words[1]) if len(words) > 1 and "." in words[0] else None
 
 
-def _list_options(call: Invocation) -> Iterator[tuple[str, str]]:
+def _read_options(call: Invocation) -> Iterator[tuple[str, str]]:
     """Yield what `-c key=value` sets for this command alone."""
     # The words themselves: where a subcommand has options of its own, the arguments are those of the subcommand.
     words = [word.text for word in call.command.argv[1:]]
     for option, value in pairwise(words):
-        if option == "-c" and "." in value and words.index(option) <= _MAX_GLOBALS:
+        if option == "-c" and "." in value and words.index(option) <= _MAX_GLOBAL_WORDS:
             key, equals, text = value.partition("=")
-            yield from _expand(call, [(normalize_key(key), text if equals else "true")])
+            yield from _add_included(call, [(normalize_key(key), text if equals else "true")])
 
 
-def _expand(call: Invocation, settings: list[tuple[str, str]], depth: int = 0) -> Iterator[tuple[str, str]]:
+def _add_included(call: Invocation, settings: list[tuple[str, str]], depth: int = 0) -> Iterator[tuple[str, str]]:
     """Yield settings with those of the files that they include."""
     for key, value in settings:
         yield key, value
         if key == _INCLUDE and depth < _MAX_INCLUDES:
-            yield from _expand(call, read_settings_file(call, value) or [], depth + 1)
+            yield from _add_included(call, read_settings_file(call, value) or [], depth + 1)

@@ -49,6 +49,6 @@ def is_git_settings(text: str) -> bool:
 
 def normalize_key(key: str) -> str:
     """Return a key as the list of settings has it: `Clean.requireForce` as `clean.requireforce`."""
-    first, dot, rest = key.partition(".")
-    part, last_dot, name = rest.rpartition(".")
+    first, dot, remainder = key.partition(".")
+    part, last_dot, name = remainder.rpartition(".")
     return f"{first.lower()}{dot}{part}{last_dot}{name.lower()}"

@@ -1,4 +1,4 @@
-"""Lists of what git leaves out, and what a session adds to them: work does not become rubbish by a line of its own."""
+"""Lists of what git leaves out: what a session adds to them does not make work of the project disposable."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ def is_newly_ignored(path: str, facts: Facts) -> bool:
 
 
 def is_ignored(name: str, lines: Iterable[str]) -> bool:
-    """Return whether the last pattern that meets a path, or a directory above it, leaves it out."""
+    """Return whether the last pattern that matches a path, or a directory above it, leaves it out."""
     parts = name.split("/")
     above = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
     result = False
     for line in lines:
         pattern = line.strip().lstrip("!").rstrip("/")
-        if pattern and line[:1] != "#" and _meets(pattern, parts, above):
+        if pattern and line[:1] != "#" and _matches(pattern, parts, above):
             result = not line.startswith("!")
     return result
 
 
-def _meets(pattern: str, parts: Sequence[str], above: Sequence[str]) -> bool:
-    # Without a slash in it, a pattern meets a name at any depth.
+def _matches(pattern: str, parts: Sequence[str], above: Sequence[str]) -> bool:
+    # Without a slash in it, a pattern matches a name at any depth.
     places = above if "/" in pattern else parts
     return any(fnmatchcase(place, pattern.lstrip("/")) for place in places)

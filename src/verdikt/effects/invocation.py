@@ -194,6 +194,10 @@ class Invocation:
                 exports += [(name, Word(value, value)) for name, _, value in pairs]
         return exports
 
+    def read_variables(self) -> dict[str, Word]:
+        """Return the variables of a command by name: its own, and those that earlier commands may have set for it."""
+        return dict((*self.list_exports(), *self.list_assignments()))
+
     def make_inner_call(self, argv: Sequence[Word], name: str = "", line: str = "") -> Invocation:
         """Return an invocation of another program in the place of this one; `line` is the text shown for it."""
         command = self.command._replace(argv=tuple(argv))

@@ -1,6 +1,6 @@
-"""Plays that only put files of the project in order on this machine: they write, make and delete what a build can make.
+"""Plays of Ansible that only write, make and delete files on this machine which the project can make again.
 
-Whatever is not understood to be that makes the play what it may be, a change of infrastructure.
+A play with anything else in it counts as a change of infrastructure.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _MAX_PASSES = 4
 
 
 def is_local_play(word: Word, call: Invocation) -> bool:
-    """Return whether a play works on this machine and on what the project can lose."""
+    """Return whether a play works on this machine alone, and deletes nothing but what the project can make again."""
     path = call.resolve_path(word).path
     plays = _load(call.facts.text(path) if path else None)
     if not isinstance(plays, list) or len(call.args.operands) != 1:

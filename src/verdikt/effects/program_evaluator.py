@@ -74,15 +74,15 @@ def _asks_help(index: int, argv: Sequence[Word], program: Program) -> bool:
 
 
 def _insert_variable_options(names: str, call: Invocation) -> None:
-    """Put the words of a variable before the arguments; those of `TF_CLI_ARGS_*` behind the command at its end."""
+    """Put the words of a variable before the arguments, or behind the command that ends its name (`TF_CLI_ARGS_*`)."""
     program, *arguments = call.command.argv
     for variable, value in (*call.list_exports(), *call.list_assignments()):
         words = [Word(text, text) for text in value.text.split()]
         for name in names.split():
             verb = variable.removeprefix(name[:-1]) if name[-1] == "*" else ""
-            at = next((index for index, word in enumerate(arguments, 1) if word.text == verb), 0)
-            if variable == name or at:
-                arguments[at:at] = words
+            position = next((index for index, word in enumerate(arguments, 1) if word.text == verb), 0)
+            if variable == name or position:
+                arguments[position:position] = words
                 call.replace_words((program, *arguments))
 
 
@@ -216,7 +216,7 @@ def _parse_own_options(command: Program, argv: Sequence[Word], forced: Container
 
 
 def _parse_later_options(command: Program, last_word: Word, args: Arguments) -> Arguments:
-    """Do the same where the command's words are to be found among others: they begin after the last of its name."""
+    """Parse the arguments of such a command where other words stand before them: they begin after its name."""
     start = args.command_end or next(index for index, word in enumerate(args.argv) if word is last_word) + 1
     own_args = _parse_own_options(command, args.argv[start:], args.forced)
     if args.doubtful:

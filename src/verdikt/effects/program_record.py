@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
 _OPERAND_TERM = compile_lazily(r"(?:^|[ +!])(?:-?\d+:?=|(?:verb|noun|token|kind|shape|zone):)")
 
-# Slots and no named tuples: every command reads a dozen of these fields, and a slot is read in a third of the time.
-
 Handler = Callable[["Invocation"], Iterable["Effect"]]
 
 
+# Slots and no named tuples: every command reads a dozen of these fields, and a slot is read in a third of the time.
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EffectSpec:
     """One row: an effect that a program has, under conditions on its arguments."""

@@ -79,7 +79,7 @@ _TASK_VALUE = compile_lazily(
 _TASK_STRING = compile_lazily(r"\"\"\"([\s\S]*?)\"\"\"|'''([\s\S]*?)'''|\"((?:\\.|[^\"\\\n])*)\"|'((?:\\.|[^'\\\n])*)'")
 _TASK_FIELD = compile_lazily(r"(?<!\$)\{[^{}\n]*\}|%\(\w+\)s")
 _NIX_SCRIPT = compile_lazily(r"\b\w*(?:[Hh]ook|Phase|[Ss]cript|exec)\w*\s*=\s*''([\s\S]*?)''(?![$'\\])")
-"""A shell that Nix enters, and what it runs on the way."""
+"""Shell text in a file of Nix: hooks, phases and scripts."""
 _ESCAPED_QUOTE = compile_lazily(r"\\([\"'`])")
 _HOOK_SOURCE = compile_lazily(r"(?m)^\s*-?\s*repo:\s*[\"']?((?:https?|git|ssh)://[^\s\"'#]+|[\w.-]+@[^\s\"'#]+)")
 _OTHER_FORGES = ("codeberg.org", "sr.ht", "gitea.com", "opendev.org", "kernel.org", "freedesktop.org")

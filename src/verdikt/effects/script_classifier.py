@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from verdikt.effects.armed_loads import add_armed_effects, find_inline_imports
+from verdikt.effects.armed_loads import add_armed_effects
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.powershell_start import is_powershell
 from verdikt.effects.code_loaders import PROJECT_LOADERS
@@ -15,15 +15,14 @@ from verdikt.effects.command_input import (
     CODE_FILE_OPTIONS,
     TEXT_READERS,
     detect_language,
-    find_program_word,
     match_programs,
     may_read_output,
-    substitute_listed_names,
 )
+from verdikt.effects.command_modifiers import VARIABLE_EXPORTERS, add_stand_ins, classify_modifiers
 from verdikt.effects.command_relations import CommandRelations, are_settled
 from verdikt.effects.copied_programs import COPIED_PROGRAMS_KEY, list_program_aliases
 from verdikt.effects.deployment_stage import classify_live_change
-from verdikt.effects.environment_variables import classify_assignment
+from verdikt.effects.embedded_code import classify_embedded_code, drop_read_encoding
 from verdikt.effects.given_arguments import fill_arguments
 from verdikt.effects.given_variables import fill_environment
 from verdikt.effects.guarded_operands import HANDLING_EFFECTS, find_handled_guards
@@ -35,12 +34,10 @@ from verdikt.effects.program_record import Program, find_program
 from verdikt.effects.program_text import (
     RUNNING_EFFECTS,
     TEXT_RUNNERS,
-    classify_by_words,
     classify_program_texts,
     may_hold_program_text,
 )
-from verdikt.effects.redirect import classify_redirect
-from verdikt.effects.run_files import IMPORTS_VERDIKT, LOADING_EFFECTS, RunFiles
+from verdikt.effects.run_files import LOADING_EFFECTS, RunFiles
 from verdikt.effects.runner_settings import list_set_programs
 from verdikt.effects.self_protection import PRODUCT_NAME, find_self_access, mentions_daemon_socket
 from verdikt.effects.special_programs import SPECIAL_PROGRAMS, classify_special_program
@@ -53,28 +50,26 @@ from verdikt.effects.unknown_program import (
     classify_offline_order,
     classify_substitution,
     classify_unknown_program,
-    classify_unnamed_program,
+    make_too_deep_effect,
+    make_unparsed_effect,
 )
 from verdikt.effects.written_files import WrittenFiles
 from verdikt.effects.zone_effects import derive_hidden_reads, derive_zone_effects
 from verdikt.knowledge import find_role
-from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
+from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.analysis import analyse
-from verdikt.shell.command import UNKNOWN, Command, Word
+from verdikt.shell.command import Command, Word
 
 if TYPE_CHECKING:
     from verdikt.effects.program_layer import ProgramLayer
     from verdikt.effects.target import TargetResolver
-    from verdikt.shell.command import Code, Script
+    from verdikt.shell.command import Script
 
 MAX_DEPTH = 6
 """How far texts inside texts are followed; beyond that, unknown."""
 
 _INTERPRETERS = SHELLS | find_role("code_runner")
-_EXPORTERS = find_role("variable_exporter")
-"""Builtins that set variables for the programs which follow."""
-_AWK_PROGRAMS = find_role("awk_filter")
 _PLUGIN_LOADERS = find_role("plugin_loader")
 _RUNNER_SETTINGS = ("SHELL=", "CC=", "CXX=", "LD=", "AR=", "FC=", "CPP=", ".runner", ".linker", "wrapper=")
 _RUN_PREFIXES = ("code.", "pkg.")
@@ -146,7 +141,7 @@ class ScriptClassifier:
     def classify_shell(self, text: str, cwd: Word | None = None, where: str = "") -> list[Effect]:
         """Return the effects of shell text, in order."""
         if self._depth >= MAX_DEPTH:
-            return [_make_unknown_effect("nested too deeply to follow")]
+            return [make_too_deep_effect()]
         self._depth += 1
         try:
             return self._classify_script(text, cwd, where)
@@ -189,7 +184,7 @@ class ScriptClassifier:
         if len(effects_by_command) == 1 and not loose_effects and not problems:
             return effects_by_command[0]
         own_effects = [effect for effects in effects_by_command for effect in effects]
-        return [*own_effects, *loose_effects, *map(_make_unknown_effect, problems)]
+        return [*own_effects, *loose_effects, *map(make_unparsed_effect, problems)]
 
     def _classify_single(self, commands: Sequence[Command]) -> list[Effect]:
         """Return the effects of a text that is one command."""
@@ -224,22 +219,11 @@ class ScriptClassifier:
         if codes:
             self._add_code_effects(script, commands, effects_by_command, loose_effects)
         if "PATH=" in text:
-            self._add_stand_ins(commands, effects_by_command)
+            calls = [Invocation(command, self._resolver, commands, self._classify_inner) for command in commands]
+            add_stand_ins(calls, effects_by_command, self._classify_startup_text)
         if self._may_relate(commands, names, chain.from_iterable(effects_by_command)):
             self._relations.complete_all(text, names, commands, effects_by_command)
         return effects_by_command
-
-    def _add_stand_ins(self, commands: Sequence[Command], effects_by_command: list[list[Effect]]) -> None:
-        """Add what scripts do that answer to the names of programs: `export PATH=$PWD/bin:$PATH; git status`."""
-        search_path: Word | None = None
-        for index, command in enumerate(commands):
-            call = Invocation(command, self._resolver, commands, self._classify_inner)
-            if not command.argv or call.name in _EXPORTERS:
-                words = [value for name, value in command.assignments if name == "PATH"]
-                words += [Word(w.text[5:], w.raw) for w in command.argv[1:] if w.text.startswith("PATH=")]
-                search_path = words[-1] if words else search_path
-            elif search_path is not None and "/" not in command.argv[0].text:
-                effects_by_command[index] += self._classify_assignment(call, "PATH", search_path)
 
     def _add_code_effects(
         self,
@@ -249,13 +233,18 @@ class ScriptClassifier:
         loose_effects: list[Effect],
     ) -> None:
         """Add the effects of embedded code to the command that runs it, or to `loose_effects` where none does."""
+        is_deepest = self._depth >= MAX_DEPTH
         for code in script.codes:
-            known = code.command is not None and code.command < len(effects_by_command)
-            owner_effects = effects_by_command[code.command or 0] if known else loose_effects
-            code_effects = self._classify_embedded_code(code, commands)
-            if code.language == "powershell" and code.is_known and code_effects:
-                _drop_read_encoding(owner_effects, code_effects)
-            owner_effects += code_effects
+            has_owner = code.command is not None and code.command < len(commands)
+            owner = commands[code.command or 0] if has_owner else Command(argv=(Word(code.language),))
+            owner_effects = effects_by_command[code.command or 0] if has_owner else loose_effects
+            call = Invocation(owner, self._resolver, commands, self._classify_inner)
+            effects = classify_embedded_code(code, call, self._files, self._classify_code, is_deepest=is_deepest)
+            # Asked after the code was classified: a text that it runs may be the first to name verdikt.
+            if self._mentions_verdikt and not is_deepest and mentions_daemon_socket(code.text):
+                effects.append(call.make_effect("guard.tamper", (Target("the warm process", "other"),)))
+            drop_read_encoding(code, effects, owner_effects)
+            owner_effects += effects
 
     def _classify_texts(self, command: Command, commands: Sequence[Command], effects: list[Effect]) -> list[Effect]:
         """Return what the program text does that a command is given and that nothing else has read."""
@@ -283,7 +272,7 @@ class ScriptClassifier:
             or command.repeated
             or not name
         ):
-            modifier_effects += self._classify_modifiers(call, index)
+            modifier_effects += classify_modifiers(call, index, self._classify_startup_text)
             if not name:
                 return modifier_effects
         if name in _INTERPRETERS:
@@ -308,33 +297,6 @@ class ScriptClassifier:
         if self._mentions_verdikt:
             effects = [*effects, *find_self_access(call, effects)]
         return modifier_effects + effects if modifier_effects else effects
-
-    def _classify_modifiers(self, call: Invocation, index: int) -> list[Effect]:
-        """Return what a command does besides running its program: assignments, redirections, the background."""
-        command = call.command
-        effects: list[Effect] = []
-        if command.repeated and any(not word.is_known for word in command.argv[1:]):
-            substitute_listed_names(call, index)
-        for variable, value in command.assignments:
-            effects += self._classify_assignment(call, variable, value)
-        for redirect in command.redirects:
-            effects += classify_redirect(call, redirect)
-        if command.background:
-            effects.append(call.make_effect("proc.spawn", note="goes on in the background"))
-        if command.argv and not call.name:
-            effects += classify_unnamed_program(call)
-        elif call.name and f"{call.name}()" in command.via and (command.background or command.pipe_to is not None):
-            # `f() { f | f & }; f`
-            effects.append(call.make_effect("sys.crash", note="a function that starts itself over and over"))
-        return effects
-
-    def _classify_assignment(self, call: Invocation, name: str, value: Word) -> list[Effect]:
-        effects: list[Effect] = []
-        for effect in classify_assignment(call, name, value):
-            effects.append(effect)
-            if effect.what == "code.run" and effect.targets[0].path:
-                effects += self._classify_startup_text(call, effect.targets[0].path)
-        return effects
 
     def _classify_startup_text(self, call: Invocation, path: str) -> list[Effect]:
         """Classify a file that a program runs before anything else because a variable names it: `BASH_ENV=x.sh`."""
@@ -405,42 +367,14 @@ class ScriptClassifier:
 
     def _classify_run(self, call: Invocation, effects: list[Effect]) -> list[Effect]:
         """Classify the files that a command runs; those that a variable names run before what follows."""
-        if call.name not in _EXPORTERS:
+        if call.name not in VARIABLE_EXPORTERS:
             return self._make_run_files().classify_run(call, effects)
         paths = [target.path for effect in effects if effect.what == "code.run" for target in effect.targets]
-        return [found for path in paths if path for found in self._classify_startup_text(call, path)]
+        return [effect for path in paths if path for effect in self._classify_startup_text(call, path)]
 
     def _make_run_files(self) -> RunFiles:
         is_deepest = self._depth >= MAX_DEPTH
         return RunFiles(self._resolver, self._files, self._classify_code, is_deepest=is_deepest)
-
-    # Other languages.
-
-    def _classify_embedded_code(self, code: Code, commands: Sequence[Command]) -> list[Effect]:
-        known = code.command is not None and code.command < len(commands)
-        owner = commands[code.command or 0] if known else Command(argv=(Word(code.language),))
-        call = Invocation(owner, self._resolver, commands, self._classify_inner)
-        program = find_program_word(owner)
-        if not code.is_known and not code.text.replace(UNKNOWN, "").strip():
-            # A file that this text did not write is no more unknown than any program on the machine.
-            # A shell's own text is looked at where the shell is called.
-            is_unseen = program is None and not call.has_piped_input() and code.language != "sh"
-            if is_unseen or (code.language == "sh" and owner.name in _AWK_PROGRAMS):
-                note = f"{code.language} code that the text does not show"
-                return [call.make_effect("code.unknown", possible=True, note=note)]
-            return []
-        if self._depth >= MAX_DEPTH:
-            return [_make_unknown_effect("nested too deeply to follow")]
-        is_file = program is not None and program.text != code.text
-        path = self._resolver.to_absolute(program.text, owner.cwd) if program and is_file else ""
-        effects = self._classify_code(code.language, code.text, call, path)
-        effects += classify_by_words(code.language, code.text, call, effects)
-        effects += find_inline_imports(code.language, code.text, load_text=self._files.load_text, call=call)
-        if code.language == "python" and IMPORTS_VERDIKT.search(code.text):
-            effects.append(call.make_effect("guard.forge"))
-        if self._mentions_verdikt and mentions_daemon_socket(code.text):
-            effects.append(call.make_effect("guard.tamper", (Target("the warm process", "other"),)))
-        return effects
 
     def _classify_code(self, language: str, text: str, call: Invocation, path: str = "") -> list[Effect]:
         self._depth += 1
@@ -487,17 +421,6 @@ def _names_runner(text: str) -> bool:
     return False
 
 
-def _drop_read_encoding(effects: list[Effect], decoded_effects: Sequence[Effect]) -> None:
-    """Let `pwsh -enc` ask where its text was decoded and only looks at things: nothing is hidden any more."""
-    if all(effect.cls is EffectClass.READ for effect in decoded_effects):
-        effects[:] = [
-            effect._replace(what="code.unknown", certainty=Certainty.POSSIBLE)
-            if effect.what == "code.hidden" and effect.note == "an encoded command"
-            else effect
-            for effect in effects
-        ]
-
-
 def _is_rehearsal(command: Command) -> bool:
     """Return whether a word orders a rehearsal, which still loads the project: `pip install --dry-run -e .`."""
     words = [word.text for word in command.argv[1:] if word.text[:1] in ("-", "r")]
@@ -523,10 +446,4 @@ def _place_commands(commands: tuple[Command, ...], cwd: Word | None, where: str)
     """Return the commands with the host and the directory of the text around them filled in."""
     return tuple(
         c._replace(host=c.host or where, cwd=c.cwd if c.cwd is not None or cwd is None else cwd) for c in commands
-    )
-
-
-def _make_unknown_effect(problem: str) -> Effect:
-    return Effect(
-        cls=EffectClass.EXECUTE, what="unknown.parse", certainty=Certainty.POSSIBLE, recoverable=False, note=problem
     )

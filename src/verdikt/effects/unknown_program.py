@@ -17,7 +17,7 @@ from verdikt.effects.target import is_device
 from verdikt.effects.written_files import spell_unknown
 from verdikt.effects.zone_effects import holds_secret, is_foreign_secret
 from verdikt.knowledge import find_role, join_role
-from verdikt.model.effect import Certainty, Target
+from verdikt.model.effect import Certainty, Effect, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.evaluated_text import COPROCESS_DESCRIPTORS
@@ -26,7 +26,6 @@ from verdikt.shell.text_filters import FILTERS
 
 if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
-    from verdikt.model.effect import Effect
 
 _DOWNLOAD_PATTERN = compile_lazily(
     rf"(?<![\w/.-])(?:{'|'.join(sorted(find_role('downloader')))})\s|urlopen\(|requests\.get"
@@ -306,3 +305,15 @@ def _classify_source(call: Invocation, index: int, word: Word) -> list[Effect]:
 def _is_literal(word: Word) -> bool:
     """Return whether a word is constant, apart from secrets that redaction took out of it."""
     return word.is_known or word.text.count(UNKNOWN) <= word.raw.count(UNKNOWN)
+
+
+def make_unparsed_effect(problem: str) -> Effect:
+    """Return the effect of text that is not understood as shell, or not to its end."""
+    return Effect(
+        cls=EffectClass.EXECUTE, what="unknown.parse", certainty=Certainty.POSSIBLE, recoverable=False, note=problem
+    )
+
+
+def make_too_deep_effect() -> Effect:
+    """Return the effect of text that stands in more texts than are followed."""
+    return make_unparsed_effect("nested too deeply to follow")

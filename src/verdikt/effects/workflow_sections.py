@@ -47,7 +47,7 @@ def read_workflow(text: str) -> list[CodeSection]:
 
 
 def fill_workspace(command: str, root: str) -> str:
-    """Return a command with the variables replaced that stand for the work tree, where a runner uses the one here."""
+    """Return a command with a directory in place of the variables by which runners name their work tree."""
     return _WORKSPACE.sub(lambda _: root, command)
 
 

@@ -37,7 +37,7 @@ _WRITE_PREFIXES = (
 )
 _READ_EFFECTS = ("fs.read", "disk.read")
 DERIVING_PREFIXES = (*_READ_EFFECTS, *_WRITE_PREFIXES)
-"""How the effects begin from which others may follow by where they fall."""
+"""How the names of effects begin from which others may follow, by where they fall."""
 _CONTENT_PREFIXES = ("fs.write", "fs.append", "fs.overwrite", "fs.link", "fs.install")
 """Effects that put something where there was nothing, or something else."""
 _PYTHON_STARTUP = (".pth", "/sitecustomize.py", "/usercustomize.py")

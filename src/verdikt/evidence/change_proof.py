@@ -191,7 +191,7 @@ def _is_ingredient(text: str, name: str, created: tuple[str, ...]) -> bool:
 
 
 def _find_unchanged_code(request: ProofRequest, changed: tuple[str, ...]) -> Missing | None:
-    """Return that code which is said to be fixed differs in nothing that runs; None when it does, or may."""
+    """Return what is missing where code that is said to be fixed runs as it did; None when it may not."""
     code = [path for path in changed if path == "*" or classify_file(path) == "code"]
     is_repair = has_wording("repair", request.text) and not has_wording("layout", request.text)
     if len(code) != len(changed) or not is_repair or not set(code) <= set(request.turn.facts.layout):

@@ -24,8 +24,10 @@ _FILE_WORK = compile_lazily(
 )
 
 
-_AND, _INTO = ("and", ",、&"), ("into", "→->=")
-"""What stands between two names: that both were treated alike, or that one became the other."""
+_ALIKE = ("and", ",、&")
+"""Wording and marks between two names that were treated alike: `a.txt and b.txt`."""
+_BECOMES = ("into", "→->=")
+"""Wording and marks between two names of which the first became the second: `a.txt → b.txt`."""
 
 
 def is_about_files(text: str) -> bool:
@@ -40,7 +42,7 @@ def prove_file_operation(request: ProofRequest) -> Proof | Missing:
     if not names or (request.turn.facts.changes is None and not request.turn.calls):
         return prove_change(request)
     # `Copied a.json to b.json`: whatever was done, the second one is there.
-    for _, target in list_pairs(request.text, names, *_INTO):
+    for _, target in list_pairs(request.text, names, *_BECOMES):
         if not request.turn.facts.paths.get(target):
             return Missing(f"`{target}` does not exist")
     if has_wording("move", request.text):
@@ -54,13 +56,13 @@ def prove_file_operation(request: ProofRequest) -> Proof | Missing:
 
 
 def _find_survivor(request: ProofRequest, names: tuple[str, ...], gone: list[str]) -> str:
-    """Return a file that is said to be deleted and that is only emptied, or as it was; empty without one."""
+    """Return a file that is said to be deleted, and was only emptied or left as it was; empty without one."""
     facts = request.turn.facts
     emptied = [path for path, (_, new) in (facts.changes or {}).items() if new in EMPTY_STAMPS]
     objects = find_changed_names(request.text)
     if name := next((name for name in objects if is_changed(name, tuple(emptied))), ""):
         return name
-    for pair in list_pairs(request.text, names, *_AND):
+    for pair in list_pairs(request.text, names, *_ALIKE):
         left = [name for name in pair if name not in gone]
         if len(left) == 1 and facts.changes is not None and not is_changed(left[0], tuple(facts.changes)):
             return left[0]
@@ -87,7 +89,7 @@ def _prove_deletion(request: ProofRequest, names: tuple[str, ...]) -> Proof | Mi
 def _prove_move(request: ProofRequest, names: tuple[str, ...]) -> Proof | Missing:
     turn, facts = request.turn, request.turn.facts
     changed = {*facts.created_paths, *facts.deleted_paths}
-    for old, new in list_pairs(request.text, names, *_INTO):
+    for old, new in list_pairs(request.text, names, *_BECOMES):
         # What was moved out of a file that was changed was a part of it.
         is_whole = is_changed(new, facts.created_paths) and not is_changed(
             old, tuple(set(facts.changes or ()) - changed)

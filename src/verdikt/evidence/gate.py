@@ -200,15 +200,15 @@ def _drop_repeated(missing: Sequence[MissingProof]) -> list[MissingProof]:
     """Return what is missing, each gap of a sentence once: its parts and its topics often have the same one."""
     distinct: list[MissingProof] = []
     # One that names a command says more than one with the same reason that names none.
-    for one in sorted(missing, key=lambda gap: not gap.command):
+    for gap in sorted(missing, key=lambda gap: not gap.command):
         if not any(
-            one.reason == other.reason
-            and one.command in ("", other.command)
-            and other.claim.start <= one.claim.start
-            and one.claim.end <= other.claim.end
+            gap.reason == other.reason
+            and gap.command in ("", other.command)
+            and other.claim.start <= gap.claim.start
+            and gap.claim.end <= other.claim.end
             for other in distinct
         ):
-            distinct.append(one)
+            distinct.append(gap)
     return sorted(distinct, key=missing.index)
 
 

@@ -158,11 +158,6 @@ class EvidenceGate:
             return Answer()
 
         transcript = self._read_finished_transcript(turn)
-        if turn.message is None and not transcript.message.strip():
-            place, now = turn.transcript_path, self.clock.now()
-            record_extraction(
-                self.store.home, session=session, status=transcript.status, text_empty=True, transcript=place, now=now
-            )
         if turn.message is None and transcript.status in _UNREADABLE_REASONS:
             return self._refuse_unreadable(turn, transcript.status)
 
@@ -182,8 +177,10 @@ class EvidenceGate:
         )
         evidence = replace(evidence, facts=facts, unlisted=unlisted)
         undecided_calls = self.turns.find_undecided_calls(session, state, transcript.tool_uses, evidence)
-        look_up, is_off = self._validator_pass_lookup(session), settings.final_block == "off"
-        faults = () if is_off else check_final_block(message, settings.final_name, evidence.contract, look_up)
+        faults: tuple[str, ...] = ()
+        if settings.final_block != "off":
+            look_up = self._validator_pass_lookup(session)
+            faults = check_final_block(message, settings.final_name, evidence.contract, look_up)
         judgement = judge_turn(
             read_claims(message),
             evidence,
@@ -233,7 +230,7 @@ class EvidenceGate:
         return drop_unseen_proof(evidence, unseen), describe_unseen_calls(unseen)
 
     def _read_finished_transcript(self, turn: Turn) -> Transcript:
-        """Return the transcript, once its last message is written or the wait for it is over."""
+        """Return the transcript, once its last message is written or the wait for it is over; record a missing one."""
         path, unreadable = turn.transcript_path, Transcript("unreadable")
         transcript = self.read_path(path, read_transcript, unreadable) if path else unreadable
         for _ in range(_MAX_TRANSCRIPT_READS):
@@ -242,6 +239,9 @@ class EvidenceGate:
             # Hosts call the stop hook before they have flushed the last message to the file.
             self.clock.sleep(0.05)
             transcript = self.read_path(path, read_transcript, unreadable)
+        if turn.message is None and not transcript.message.strip():
+            home, status, now = self.store.home, transcript.status, self.clock.now()
+            record_extraction(home, session=turn.session_id, status=status, text_empty=True, transcript=path, now=now)
         return transcript
 
     def _sign_proofs(self, session: str, judgement: "GateJudgement", faults: Sequence[str]) -> "GateJudgement":

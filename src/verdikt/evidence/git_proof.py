@@ -21,14 +21,14 @@ _ON_BRANCH = compile_lazily(
     r"\b(?:on|to|in|onto|into|from|auf|dans|sur|en|na|no|в|на) (?:\S+ )?\S*\s*branch", re.IGNORECASE
 )
 
-_ALSO_ON = compile_lazily(
+_ALSO_ON_REMOTE = compile_lazily(
     r"(?:\b(?:and|und|et|y|e|и|also|auch|auf|both)\b|と|和)[^.;\n]{0,20}?\b(?:on|from|at|in|auf|von|sur|de|en|na|no|на|в)"
     r" (?:the |dem |le |el )?`?(\w+)",
     re.IGNORECASE,
 )
-_JOINT = frozenset(".;\n")
-"""Marks after which another sentence begins."""
-
+"""A second place where something was done: `here and on origin`."""
+_SENTENCE_ENDS = frozenset(".;\n")
+"""Marks after which another sentence or clause begins."""
 _VERSION = compile_lazily(r"v?\d+(?:\.\d+)+[\w.-]*")
 _REF_WORK = compile_lazily(
     r"\b(?:creat|switch|delet|remov|renam|cut|made|start|open|check)\w*\b[^.\n]{0,40}\bbranch|\bbranch\b[^.\n]{0,40}"
@@ -190,7 +190,7 @@ def _prove_refs(request: ProofRequest, before: GitState, after: GitState, prefix
 
 def _find_remote_branch(request: ProofRequest, deleted: set[str], after: GitState) -> str:
     """Return a remote's branch that is still there although the sentence says that it was deleted there; else empty."""
-    places = {match[1] for match in _ALSO_ON.finditer(request.text)}
+    places = {match[1] for match in _ALSO_ON_REMOTE.finditer(request.text)}
     remotes = after.remotes if "remote" in places else places.intersection(after.remotes)
     refs = (f"{remote}/{name}" for remote in remotes for name in sorted(deleted) if name in request.text)
     return next((ref for ref in refs if f"refs/remotes/{ref}" in after.refs), "")
@@ -219,7 +219,7 @@ def _list_joined_names(text: str) -> list[tuple[str, str]]:
     return [
         (source, target)
         for source, between, target in split_at_names(text, find_spans(text))
-        if _JOINT.isdisjoint(between) and any(has_wording(word, between) for word in ("into", "in"))
+        if _SENTENCE_ENDS.isdisjoint(between) and any(has_wording(word, between) for word in ("into", "in"))
     ]
 
 

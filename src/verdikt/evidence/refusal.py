@@ -73,7 +73,7 @@ def _find_own_command(turn: TurnEvidence, kind: str, *, full_suite: bool) -> str
         for run in call.runs:
             if not _is_of_kind(run, kind) or run.dry_run or run.argv[0].startswith("./"):
                 continue
-            # What ended well and still proves nothing does not do so the next time either.
+            # A run that succeeded and proved nothing proves nothing when it is repeated.
             is_masked = not run.status_propagates and run.command_line == call.command.strip()
             is_empty = kind == "test" and call.ok and not (call.tests and call.tests.total)
             if is_masked or _is_elsewhere(turn, call, run) or (is_empty and kind in turn.facts.checks):

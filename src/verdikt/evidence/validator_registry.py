@@ -75,17 +75,17 @@ def _builds_image(run: ProgramRun) -> bool:
 
 _check_lint = build_run_predicate(("lint",), "linter run", lambda run: not is_type_check(run.argv))
 _check_types = build_run_predicate(("lint", "build"), "type check", lambda run: is_type_check(run.argv))
-_WAYS = "three distinct ways to get it were tried and failed"
-_LADDER = "every hop of the contract's ladder was tried, and something failed lately"
-_HINTS, _TARGETS = "command_hints backtick_tokens paths", "paths backtick_tokens"
+_THREE_WAYS = "three distinct ways to get it were tried and failed"
+_LADDER_TRIED = "every hop of the contract's ladder was tried, and something failed lately"
+_COMMAND_FIELDS, _PATH_FIELDS = "command_hints backtick_tokens paths", "paths backtick_tokens"
 
 _ROWS: tuple[tuple[str, str, Predicate, str, str], ...] = (
-    ("command_zero_exit", "a command ended with status 0", prove_command, "command_substring command", _HINTS),
-    ("pytest_pass", "pytest is green on a target", prove_pytest, "target path", _TARGETS),
+    ("command_zero_exit", "a command ended with status 0", prove_command, "command_substring command", _COMMAND_FIELDS),
+    ("pytest_pass", "pytest is green on a target", prove_pytest, "target path", _PATH_FIELDS),
     ("file_diff_present", "a file was edited", prove_edit, "path", "paths"),
     ("http_2xx", "a URL answered with 2xx", prove_fetch, "url", "urls backtick_tokens"),
-    ("fetch_attempt_proof", _WAYS, fetch_attempt_proof, "keyword", "keywords"),
-    ("ladder_exhaustion_proof", _LADDER, ladder_exhaustion_proof, "", ""),
+    ("fetch_attempt_proof", _THREE_WAYS, fetch_attempt_proof, "keyword", "keywords"),
+    ("ladder_exhaustion_proof", _LADDER_TRIED, ladder_exhaustion_proof, "", ""),
     ("tests_pass", "tests are green", prove_suite, "", ""),
     ("tests_no_worse", "tests fail as they did before the work", prove_suite_no_worse, "", ""),
     ("build_passes", "the build succeeded", build_run_predicate(("build", "test"), "build", _builds), "", ""),
@@ -94,12 +94,13 @@ _ROWS: tuple[tuple[str, str, Predicate, str, str], ...] = (
     ("types_clean", "a type checker is content", _check_types, "", ""),
     ("commit_exists", "the work is committed", build_run_predicate(("commit",), "commit"), "", ""),
 )
-"""Name, what it proves, predicate, arguments of which one is needed, what these are bound to. A new one is a row."""
+"""Name, what it proves, predicate, arguments of which one is needed, fields of the contract that bind them."""
 
-_CLAIMS = {"fetch_attempt_proof": "delegation", "ladder_exhaustion_proof": "blocked"}
+_CLAIM_KINDS = {"fetch_attempt_proof": "delegation", "ladder_exhaustion_proof": "blocked"}
+"""Validator → kind of claim that it proves, where that is not `done`."""
 
 VALIDATORS: dict[str, Validator] = {
-    name: Validator(name, _CLAIMS.get(name, "done"), about, predicate, tuple(needs.split()), tuple(binds.split()))
+    name: Validator(name, _CLAIM_KINDS.get(name, "done"), about, predicate, tuple(needs.split()), tuple(binds.split()))
     for name, about, predicate, needs, binds in _ROWS
 }
 """Name → validator."""

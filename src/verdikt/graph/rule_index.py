@@ -22,7 +22,9 @@ IndexKeys = list[tuple[str, Any]]
 """Table and key for each alternative of one condition."""
 
 _EffectRules = tuple[list[int], dict[str, list[int]]]
-"""Rules for the name of an effect: those of any zone, and by its zone those that want a target in one, by any name.
+"""Rules for one name of an effect: those that want no zone, and by zone those that want a target in it.
+
+The latter include the rules of the zone that name no effect.
 
 Most effects are in the project, and most rules about them are about another zone: these are not evaluated at all.
 """

@@ -59,7 +59,7 @@ def use_session(session_id: str) -> Iterator[None]:
 
 @dataclasses.dataclass(slots=True)
 class _DecidedCall:
-    """A ruling, and whether an execution has come to it: it is good for one."""
+    """A ruling, and whether it has been used: it lets one execution through."""
 
     ruling: Ruling
     is_used: bool

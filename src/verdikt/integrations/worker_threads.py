@@ -84,7 +84,7 @@ class WorkerThreads:
 
 
 class _Job:
-    """A call, and what came of it: for a loop that waits, or for a future of it."""
+    """One call and its result, for a loop that waits itself or for a future."""
 
     __slots__ = ("_call", "_error", "_future", "_is_done", "_lock", "_loop", "_result", "_signal")
 

@@ -43,7 +43,7 @@ OWN_CALL_PREFIX = "mcp-"
 """How the id of a call begins to which the host gave none; a question to a person needs one."""
 
 _RANDOM_IDS = 64
-
+"""Number of own ids that are made at once."""
 LogPositions = Sequence[tuple[LogFile, int]]
 
 

@@ -32,7 +32,7 @@ _MARKS = compile_lazily(
     r"|\b(?:except|suppress)\b[^:\n]*\bAssertionError\b"
     r"|^\s*def\s+pytest_(?:runtest_(?:makereport|protocol|call)|collection_modifyitems|ignore_collect|sessionfinish)\b"
     r"|\b(?:it|test|describe)\.(?:skipIf|runIf)\b|^\s*@(?:Enabled|Disabled)\w+\b"
-    # A file that ends before its tests, or has them where nothing comes.
+    # A file that ends before its tests, or has them where they are never reached.
     r"|^(?:process\.exit|os\._exit|sys\.exit|exit|quit)\s*\(|^if\s*\(?(?:False|false|0)\b"
     # Compiled on a condition: a file of Go, a test or a module of tests of Rust.
     r"|^//go:build\b(?=[\s\S]*^func Test)|^\s*#\[cfg_attr\([^\]]*\bignore\b"

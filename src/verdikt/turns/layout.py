@@ -16,5 +16,5 @@ def is_same_code(path: str, before: str, now: str) -> bool:
 
 
 def _list_lines(text: str) -> list[str]:
-    # What stands before a line matters in some languages, what stands behind it in none.
+    # White space before a line matters in some languages, behind it in none.
     return [line.rstrip() for line in text.splitlines() if line.strip()]

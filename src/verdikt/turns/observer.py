@@ -21,9 +21,7 @@ from verdikt.observe.git_repository import run_git
 from verdikt.observe.project_checks import detect_project_checks, list_checks_at
 from verdikt.observe.small_file import read_small_text
 from verdikt.observe.work_tree import list_changes_between, read_work_tree
-from verdikt.runs.program_kinds import (
-    is_partial_test_run,
-)
+from verdikt.runs.program_kinds import is_partial_test_run
 from verdikt.runs.test_census import Census, take_census
 from verdikt.turns.facts import (
     MAX_CHECKED_FILES,
@@ -54,9 +52,11 @@ MAX_NAMES = 100
 MAX_TEST_FILES = 100
 """Number of test files of a project up to which a run that names all of them counts as one of all tests."""
 
-MAX_CHECKED_PACKAGES = 10
 MAX_PACKAGES = 200
 """Number of packages of a monorepo up to which a run of one is told from a run of all."""
+
+MAX_CHECKED_PACKAGES = 10
+"""Number of changed packages whose own checks are looked up."""
 
 _MANIFESTS = frozenset(
     "pyproject.toml setup.py package.json Cargo.toml go.mod pom.xml build.gradle build.gradle.kts composer.json Gemfile"
@@ -198,13 +198,13 @@ class TurnObserver:
         return tuple((listing or "").splitlines()[:MAX_NAMES])
 
     def _detect_package_checks(self, changes: Iterable[str], tree: WorkTree) -> dict[str, dict[str, str]]:
-        """Return package with changed code → the checks that it has of its own."""
-        found: dict[str, dict[str, str]] = {}
+        """Return the packages with changed code, each with the checks of its own."""
+        checks_by_package: dict[str, dict[str, str]] = {}
         for package in dict.fromkeys(_find_manifest_directory(path, tree) for path in changes):
             checks = self._read_path(os.path.join(tree.root, package), list_checks_at, {}) if package else {}
-            if checks and len(found) < MAX_CHECKED_PACKAGES:
-                found[package] = checks
-        return found
+            if checks and len(checks_by_package) < MAX_CHECKED_PACKAGES:
+                checks_by_package[package] = checks
+        return checks_by_package
 
     def _find_syntax_errors(self, root: str, changes: Mapping[str, tuple[str, str]]) -> dict[str, str]:
         errors: dict[str, str] = {}

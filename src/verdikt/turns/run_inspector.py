@@ -1,4 +1,4 @@
-"""What the runs of a command are: which of them check something, whatever they are called. The I/O is `read_path`."""
+"""Tell which runs of a command check something, whatever they are called. All I/O goes through `read_path`."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -13,11 +13,13 @@ from verdikt.runs.shell_runs import ProgramRun, hides_status, is_file_handler, r
 from verdikt.turns.turn import is_path_below
 
 ReadPath = Callable[[str, Callable[[str], Any], Any], Any]
-"""Calls a function on a path with the rights of the user who asks; the last argument where those do not suffice."""
+"""Reads a path by a function, with the rights of the user who asks; the last argument where those do not suffice."""
 
 _CHECKS = ("test", "build", "lint")
 _CHECK_KINDS = (*_CHECKS, "commit")
 """Kinds of runs after which the source tree is hashed, so that a later change shows, by any program."""
+
+_ASSIGNMENT = compile_lazily(r"\b([A-Z]+)=[\"']?([^\s\"';&|]+)")
 
 
 def find_checked_directory(
@@ -25,7 +27,7 @@ def find_checked_directory(
 ) -> str:
     """Return the directory of the first run that can prove something about the sources; empty without one.
 
-    `validators` are the commands that the user's own validators begin with.
+    `validators` are the words with which the commands of the user's own validators begin.
     """
     for run in runs:
         argv = tuple(run["argv"])
@@ -70,7 +72,7 @@ def inspect_runs(
         is_empty = bool(parts) and not inner
         if run["kind"] not in _CHECKS:
             inspected.append(run)
-        elif is_empty or _is_hollow(argv, where, places, tree) or (not script and is_optional_task(argv)):
+        elif is_empty or _is_stand_in(argv, where, places, tree) or (not script and is_optional_task(argv)):
             inspected.append({**run, "kind": "other"})
             continue
         # What a program of the project's own prints is no report of a runner, if the program is new.
@@ -81,12 +83,12 @@ def inspect_runs(
             # Of tests the counts are read, which no mask hides.
             is_masked = run["kind"] != "test" and hides_status(script, same or inner)
             inspected.append({**run, "speaks": run["speaks"] and not is_masked})
-        inspected += _list_other_checks(run, inner, partial(_is_hollow, where=where, places=places, tree=tree))
+        inspected += _list_other_checks(run, inner, partial(_is_stand_in, where=where, places=places, tree=tree))
     return inspected
 
 
 def _list_other_checks(
-    run: Mapping[str, Any], inner: Sequence[ProgramRun], is_hollow: Callable[[tuple[str, ...]], bool]
+    run: Mapping[str, Any], inner: Sequence[ProgramRun], is_stand_in: Callable[[tuple[str, ...]], bool]
 ) -> list[dict[str, Any]]:
     """Return the checks of other kinds that a task starts as well: its linter, beside its tests."""
     kinds = {(run["kind"], is_type_check(run["argv"]))}
@@ -95,7 +97,7 @@ def _list_other_checks(
         kind = (part.kind, is_type_check(part.argv))
         # A check that also compiles is no run of a program that may have written anything.
         is_other = part.kind in _CHECKS and kind not in kinds and (part.kind != "build" or run["kind"] == "other")
-        if is_other and not is_hollow(part.argv):
+        if is_other and not is_stand_in(part.argv):
             kinds.add(kind)
             # A type checker is known by its name; what else the task is told is the project's own choice.
             argv = list(part.argv) if kind[1] else run["argv"]
@@ -104,10 +106,7 @@ def _list_other_checks(
     return others
 
 
-_ASSIGNMENT = compile_lazily(r"\b([A-Z]+)=[\"']?([^\s\"';&|]+)")
-
-
-def _is_hollow(argv: tuple[str, ...], where: str, places: Sequence[str], tree: WorkTree) -> bool:
+def _is_stand_in(argv: tuple[str, ...], where: str, places: Sequence[str], tree: WorkTree) -> bool:
     """Return whether a file or a module of the project is what a runner's name starts; `places` hold modules."""
     # `./gradlew` is a file of the project that starts the real tool.
     if "/" in argv[0] and not is_project_wrapper(argv[0]):

@@ -72,7 +72,7 @@ class TurnEvidence:
         return replace(self, calls=tuple(calls))
 
     def find_last(self, is_match: Callable[[LoggedCall], bool]) -> tuple[int, ...]:
-        """Return the last call of the turn for which this holds, as what a proof rests on; empty without one."""
+        """Return the number of the last call that matches, as the entries of a proof; empty without one."""
         return next(((call.seq,) for call in reversed(self.calls) if is_match(call)), ())
 
     def is_fresh(self, call: LoggedCall) -> bool:

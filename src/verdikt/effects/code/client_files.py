@@ -27,29 +27,29 @@ def classify_local_files(call: Invocation, text: str, base: str) -> Iterator[Eff
     """Yield what a client does with files and programs of this machine, whose contents go to the server."""
     if "\\" not in text and "infile" not in text.lower():
         return
-    found = False
+    has_local_part = False
     for match in _CLIENT_FILE.finditer(text):
         command, direction, name = (part for part in match.groups() if part is not None)
         is_write = direction.lower() == "to" or command.lower() in _WRITING_COMMANDS
         yield from call.make_effects("fs.overwrite" if is_write else "fs.read", [Word(name, name)])
-        found = True
+        has_local_part = True
     for match in _CLIENT_PROGRAM.finditer(text):
         program = (match[1] or match[2] or match[3] or "").replace("''", "'")
-        yield from classify_output_program(call, program, is_run=match[3] is None)
-        found = True
+        yield from classify_output_program(call, program, reads_output=match[3] is None)
+        has_local_part = True
     server = find_server(call, base)
-    if found and server and not is_local_address(server):
+    if has_local_part and server and not is_local_address(server):
         yield call.make_effect("net.connect", (Target(server, "host"),), note="gets what the client reads")
 
 
-def classify_output_program(call: Invocation, program: str, *, is_run: bool) -> Iterator[Effect]:
-    """Yield the effects of a program that a client starts; with `is_run` it gets what the client prints."""
+def classify_output_program(call: Invocation, program: str, *, reads_output: bool) -> Iterator[Effect]:
+    """Yield the effects of a program that a client starts; with `reads_output` it gets what the client prints."""
     effects = list(call.classify_shell(program))
     yield from effects
     words = program.split()
-    if is_run and words and words[0].rsplit("/", 1)[-1] in _CODE_RUNNERS and not words[1:]:
+    if reads_output and words and words[0].rsplit("/", 1)[-1] in _CODE_RUNNERS and not words[1:]:
         yield call.make_effect("code.unknown", note="runs the results of queries")
-    elif not is_run and any(effect.what == "net.fetch" for effect in effects):
+    elif not reads_output and any(effect.what == "net.fetch" for effect in effects):
         yield call.make_effect("code.remote", note="statements and commands from the network")
 
 

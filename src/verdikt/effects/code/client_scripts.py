@@ -44,41 +44,48 @@ def read_client_files(call: Invocation, options: str) -> Iterator[str]:
     words += [word for word in operands if word.text.endswith(_SCRIPT_ENDINGS) and " " not in word.text]
     for word in words:
         target = call.resolve_path(word)
-        if target.path and target.zone in _READABLE_ZONES and (text := call.facts.text(target.path)):
-            yield from _list_texts(call, text, target.path, {target.path})
+        if text := _read_target(call, target):
+            yield from _expand_includes(call, text, target.path, {target.path})
 
 
 def read_included_texts(call: Invocation, texts: Iterable[str]) -> Iterator[str]:
     """Yield texts that a client is given, each followed by the files that it includes: `-e 'source x.sql'`."""
     for text in texts:
-        yield from _list_texts(call, text, "", set())
+        yield from _expand_includes(call, text, "", set())
 
 
 def list_shell_lines(call: Invocation, texts: Iterable[str]) -> list[str]:
-    """Return what the client hands to a shell from texts of files; of its input the analysis of the shell knows."""
+    """Return the lines of files that a client hands to a shell; the shell analysis has those of its input."""
     prefixes = tuple(p for p in (find_record(call.name) or {}).get("lines", ()) if not p.startswith("\\"))
     lines = [line.strip() for text in texts if prefixes for line in text.splitlines()]
     return [line[len(prefix) :] for line in lines for prefix in prefixes if line.startswith(prefix)]
 
 
-def _list_texts(call: Invocation, text: str, path: str, seen: set[str]) -> Iterator[str]:
+def _expand_includes(call: Invocation, text: str, path: str, seen: set[str]) -> Iterator[str]:
     yield text
     for match in _INCLUDE.finditer(text) if not call.command.host else ():
         name = match[1] or match[2]
         target = call.resolve_path(Word(name))
-        included = call.facts.text(target.path) if target.zone in _READABLE_ZONES and target.path else None
+        included = _read_target(call, target)
         if included is None and path and name[:1] not in ("/", "~"):
             # `\ir` and `@@` count from the file in which they stand.
             target = call.resolve_path(Word(f"{dirname(path)}/{name}"))
-            included = call.facts.text(target.path) if target.zone in _READABLE_ZONES and target.path else None
+            included = _read_target(call, target)
         if included and target.path not in seen and len(seen) < _MAX_INCLUDES:
             seen.add(target.path)
-            yield from _list_texts(call, included, target.path, seen)
+            yield from _expand_includes(call, included, target.path, seen)
 
 
-def classify_unread_files(call: Invocation, flags: str) -> Iterator[Effect]:
-    """Yield the effects of a script that cannot be read, by what its name says."""
-    for word in call.args.get_values(flags) + [r.target for r in call.command.redirects if r.op == "<"]:
+def _read_target(call: Invocation, target: Target) -> str | None:
+    return call.facts.text(target.path) if target.path and target.zone in _READABLE_ZONES else None
+
+
+def classify_unread_files(
+    call: Invocation, options: str, databases: tuple[Target, ...], *, is_remote: bool
+) -> Iterator[Effect]:
+    """Yield the effects of scripts that can't be read: by what their names say, and for a server that is not here."""
+    named = call.args.get_values(options)
+    for word in named + [r.target for r in call.command.redirects if r.op == "<"]:
         if not word.text or call.facts.text(call.resolve_path(word).path) is not None:
             continue
         is_destroying, is_restoring = _DESTROYING_NAME.search(word.text), _RESTORING_NAME.search(word.text)
@@ -86,3 +93,5 @@ def classify_unread_files(call: Invocation, flags: str) -> Iterator[Effect]:
             target = Target(word.display_text, "database")
             what = "db.drop" if is_destroying else "db.restore"
             yield call.make_effect(what, (target,), possible=True, note="by the script's name")
+    if is_remote and any(call.facts.text(call.resolve_path(word).path) is None for word in named):
+        yield call.make_effect("db.write.live", databases, possible=True, note="a script that can't be read")

@@ -39,7 +39,7 @@ def fold_constants(language: str, text: str, values: Mapping[str, str]) -> str:
 def read_constants(
     language: str, text: str, values: Mapping[str, str]
 ) -> tuple[Mapping[str, str], Mapping[str, list[str]]]:
-    """Return the strings and the lists that the names of a script stand for at its end."""
+    """Return the values of the names of a script at its end: strings, and lists of strings."""
     text = _qualify_modules(text) if language == "node" else text
     script = _ConstantFolder(language, text[:_MAX_SCRIPT], 0, values)
     script.fold_script()
@@ -73,7 +73,7 @@ def _qualify_modules(text: str) -> str:
 
 
 def _name_module_place(text: str) -> str:
-    """Return a module that finds files by its own address with the names that a script has for its place."""
+    """Return a module of JavaScript with `__dirname` and `__filename` in place of `import.meta`."""
     text = script_syntax.MODULE_ADDRESS.sub(r"path.join(__dirname, \1)", text)
     for address, name in script_syntax.MODULE_PLACES:
         text = text.replace(address, name)

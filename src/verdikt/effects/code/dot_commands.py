@@ -24,36 +24,38 @@ _MIN_LENGTH = 4
 
 
 def classify_dot_commands(call: Invocation, text: str) -> Iterator[Effect]:
-    """Yield the effects of the dot commands of a session: the programs that they run, the files they read and write."""
-    effects = [effect for line in text.splitlines() if line.lstrip()[:1] == "." for effect in _classify(call, line)]
+    """Yield the effects of the dot commands of a session: what they run, read and write."""
+    effects = [
+        effect for line in text.splitlines() if line.lstrip()[:1] == "." for effect in _classify_line(call, line)
+    ]
     yield from effects
-    # What is taken in by one command may be in what another one hands to a program.
+    # A secret that one command reads may be in what another one sends.
     secrets = [target for effect in effects if effect.what == "cred.read" for target in effect.targets]
     sends = [effect for effect in effects if effect.what.startswith(OUTGOING_PREFIXES)]
     if secrets and sends:
         yield call.make_effect("cred.send", (*secrets, *sends[0].targets))
 
 
-def _classify(call: Invocation, line: str) -> Iterator[Effect]:
-    command, _, rest = line.strip().replace("\t", " ", 1).partition(" ")
+def _classify_line(call: Invocation, line: str) -> Iterator[Effect]:
+    command, _, arguments = line.strip().replace("\t", " ", 1).partition(" ")
     # A command may be shortened: `.she`, `.outp`.
     if len(command) >= _MIN_LENGTH:
         command = next((name for name in _NAMES if name.startswith(command)), command)
     if command in _RUNNING:
-        effects = list(call.classify_shell(rest))
+        effects = list(call.classify_shell(arguments))
         yield from effects
         if not effects or any(effect.cls is not EffectClass.READ for effect in effects):
             yield call.make_effect("db.exec", note="runs a program")
         return
     if command not in _WRITING and command not in _READING:
         return
-    operands = [word for word in _split_words(rest) if word[:1] != "-"]
+    operands = [word for word in _split_words(arguments) if word[:1] != "-"]
     if not operands:
         return
-    if (piped := next((word for word in operands if word[:1] == "|"), "")) or rest.lstrip()[:1] == "|":
+    if (piped := next((word for word in operands if word[:1] == "|"), "")) or arguments.lstrip()[:1] == "|":
         # Without quotes the program's words are the rest of the line.
-        program = rest.lstrip().removeprefix("|") if rest.lstrip()[:1] == "|" else piped[1:]
-        yield from classify_output_program(call, program, is_run=command in _WRITING)
+        program = arguments.lstrip().removeprefix("|") if arguments.lstrip()[:1] == "|" else piped[1:]
+        yield from classify_output_program(call, program, reads_output=command in _WRITING)
         return
     name = operands[0] if command == ".import" else operands[-1]
     if command in _WRITING:

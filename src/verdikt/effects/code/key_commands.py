@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from verdikt.effects.invocation import Invocation
 
 EVERY_KEY = "*"
-"""In place of the keys that a script gets from a listing."""
+"""Stands for the keys that a script gets from a listing."""
 _SCRIPT_CALL = compile_lazily(r"\b(?:redis|server)\.p?call\(\s*['\"](\w+)['\"]")
 _LISTING_CALLS = ("keys", "scan")
 

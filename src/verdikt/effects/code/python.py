@@ -319,9 +319,9 @@ class _ModuleClassifier(InlinedCalls):
             self._classify_handed_secret(node)
 
     def _find_posted_environment(self, node: ast.Call) -> str:
-        """Return the host to which a client of the program posts all variables, by the address that it has."""
-        given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        if not any(self.holds_environment(value) or mentions_name(value, self.tainted_names) for value in given):
+        """Return the host to which a call posts all variables, where the program has one address; else empty."""
+        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if not any(self.holds_environment(value) or mentions_name(value, self.tainted_names) for value in arguments):
             return ""
         hosts = {host.parse_host(text) for text in self.values.values() if text.startswith(("http://", "https://"))}
         return hosts.pop() if len(hosts) == 1 and not any(map(host.is_local_host, hosts)) else ""

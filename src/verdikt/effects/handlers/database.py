@@ -75,13 +75,10 @@ def classify_client(
     targets = (Target(base, "database"),) if base else ()
     # A statement may also be the last operand: `cqlsh host 'DROP …'`, `cypher-shell 'MATCH …'`.
     operands = [word.text for word in call.args.operands if " " in word.text.strip() and word.text != base]
-    texts = [
-        *(word.text for word in call.args.get_values(initial)),
-        *_list_texts(call, flags),
-        *operands,
-    ]
-    given, texts = texts, [*read_included_texts(call, texts), *read_client_files(call, files)]
-    for line in list_shell_lines(call, texts[len(given) :]):
+    initial_texts = [word.text for word in call.args.get_values(initial)]
+    own_texts = [*initial_texts, *_list_texts(call, flags), *operands]
+    texts = [*read_included_texts(call, own_texts), *read_client_files(call, files)]
+    for line in list_shell_lines(call, texts[len(own_texts) :]):
         yield from call.classify_shell(line)
     names = [find_database_name(fill_service(base, call))] if base else []
     names += [name for text in texts for name in list_switches(text)]
@@ -104,10 +101,7 @@ def classify_client(
         changes_live_rows = is_live and effect.what in _ROW_CHANGES
         yield derive_effect("db.write.live", effect, effect.targets, note="live data") if changes_live_rows else effect
     if not light:
-        yield from classify_unread_files(call, files)
-        unread = [word for word in call.args.get_values(files) if call.facts.text(call.resolve_path(word).path) is None]
-        if unread and is_remote:
-            yield call.make_effect("db.write.live", targets, possible=True, note="a script that can't be read")
+        yield from classify_unread_files(call, files, targets, is_remote=is_remote)
     yield call.make_effect("db.read", targets)
 
 
@@ -179,16 +173,16 @@ def classify_file_database(call: Invocation, *, dialect: str) -> Iterator[Effect
     """Classify work on a database that is a file: the zone of the file decides."""
     operands = call.args.operands
     file = operands[0] if operands else Word(":memory:")
-    spoken = [word.text for word in operands[1:]] + _list_texts(call, "-cmd -c -s --cmd")
-    spoken = [*read_included_texts(call, spoken), *read_client_files(call, "-init -f")]
-    file = choose_used_file(call, "\n".join(spoken), file)
+    statements = [word.text for word in operands[1:]] + _list_texts(call, "-cmd -c -s --cmd")
+    statements = [*read_included_texts(call, statements), *read_client_files(call, "-init -f")]
+    file = choose_used_file(call, "\n".join(statements), file)
     target = call.resolve_path(file, with_state=True) if file.text not in (":memory:", "") else None
     harmless = target is None or target.zone is Zone.TEMP
     light = target is not None and (target.state == "tracked" or is_throwaway(target.path.rsplit("/", 1)[-1]))
     name = target.path.rsplit("/", 1)[-1] if target is not None and target.zone is Zone.PROJECT else ""
-    harmless = harmless or is_test_name(name) or is_read_only_file(call, file.text, spoken)
-    yield from classify_dot_commands(call, "\n".join(spoken))
-    for text in spoken:
+    harmless = harmless or is_test_name(name) or is_read_only_file(call, file.text, statements)
+    yield from classify_dot_commands(call, "\n".join(statements))
+    for text in statements:
         sql = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("."))
         if harmless:
             yield from classify_file_access(sql, call)
@@ -211,9 +205,9 @@ _REDIS_READ = word_set("get list info help cat doctor stats usage load")
 
 
 def classify_redis(call: Invocation) -> Iterator[Effect]:
-    """Classify the commands of a store of keys: operands, its input, and the scripts that it is given."""
+    """Classify the commands for a store of keys: operands, input, and scripts."""
     number = call.args.get_value("-n")
-    numbers = [number.text] if number is not None else []
+    databases = [number.text] if number is not None else []
     lines = list_store_commands(call)
     host = call.args.get_value("-h -u --uri")
     target = (Target(host.display_text if host is not None else "redis", "database"),)
@@ -223,10 +217,10 @@ def classify_redis(call: Invocation) -> Iterator[Effect]:
         yield call.make_effect("net.send", (Target(host.display_text, "host"),), note="what is handed to it")
     for name, *rest in lines:
         if name == "select":
-            numbers = rest[:1]
+            databases = rest[:1]
         elif name in ("flushall", "flushdb") or (name == "call" and {"flushall", "flushdb"} & set(rest)):
             store = find_data_store(call, servers)
-            is_trial = store.is_here and name == "flushdb" and any(map(is_trial_number, numbers or store.names))
+            is_trial = store.is_here and name == "flushdb" and any(map(is_trial_number, databases or store.names))
             yield call.make_effect(
                 "db.schema" if is_trial else "db.drop", target, recoverable=store.is_here or None, note="every key"
             )

@@ -45,7 +45,7 @@ def read_program_values(language: str, path: str, text: str, resolver: TargetRes
 
 
 def _list_assignments(text: str) -> str:
-    """Return the text with what it returns and keeps in records written as assignments."""
+    """Return the text with what functions return, and the fields of records, written as assignments."""
     text = _FUNCTION.sub(lambda match: f"\n{match[1]} = {match[2]}\n", text)
     return _RECORD_KEY.sub(lambda match: f"\n{match[1]} = ", text)
 

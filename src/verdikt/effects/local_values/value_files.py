@@ -53,19 +53,20 @@ _PACKAGE_FAMILIES = {
 }
 """Ending → family of languages in which the files of one package see each other's names."""
 _WORD = compile_lazily(r"\w{3,}")
-
-
 _HARMFUL_USE = compile_lazily(
     r"(?i)delet|remov|\brm|unlink|rimraf|erase|wipe|purge|shred|trunc|clean|clobber|empty|prune|drop|destroy|rmtree"
     r"|post\b|\bput\b|upload|send|fetch|request|urlopen|curl|http|system|popen|spawn|exec|subprocess|shell|command|\brun|write"
 )
+"""Words of a text that may delete, send, write or run something."""
 _TAKES = compile_lazily(
     rf"\b(?:import|require\w*|include\w*|from|mod|load|source|dofile|eval_gemfile|use)\b|Application\.|\benv|ENV"
     rf"|[gG]et_?[eE]nv|\.(?:{_DATA})\b"
 )
+"""Words by which a text takes values from another file, or from its environment."""
 _PLACE = compile_lazily(
     r"(?i)home|~|\.\.|parent|dirname|__dir|\broot\b|://|manifest_dir|[\"'`=:\s](?:\.{0,2}/)?[\w-]+/[\w./-]+|=\s*[\"'][\w./-]+[\"']"
 )
+"""A place or an address in a file of values."""
 _ENTRY_NAMES = """
 conftest.py tests/conftest.py setup.py noxfile.py tasks.py fabfile.py dodo.py build.gradle build.gradle.kts build.rs
 Rakefile Gemfile Fastfile gulpfile.js Gruntfile.js webpack.config.js vite.config.js vite.config.ts jest.config.js
@@ -119,7 +120,7 @@ def _list_candidates(
         yield from (((normpath(f"{directory}/{header}"),), False) for header in _C_INCLUDE.findall(text)[:_MAX_NAMES])
     elif language == "elixir" and _APPLICATION_SETTINGS.search(text):
         yield from (((f"{root}/{settings}",), False) for settings in _ELIXIR_SETTINGS)
-    yield from (((each,), False) for each in _list_package_files(path, text, written))
+    yield from (((other,), False) for other in _list_package_files(path, text, written))
 
 
 def _list_package_files(path: str, text: str, written: Iterable[str]) -> Iterator[str]:
@@ -146,7 +147,7 @@ def may_take_values(path: str, text: str) -> bool:
 
 
 def may_hold_values(path: str, text: str) -> bool:
-    """Return whether a file may have a place or an address that another file uses."""
+    """Return whether a file may hold a place or an address that another file uses."""
     return _PLACE.search(text[:_MAX_LENGTH]) is not None and not is_secret(path)
 
 

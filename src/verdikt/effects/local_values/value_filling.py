@@ -98,7 +98,7 @@ class _ValueFiller:
         self._visible: dict[str, Value] = {}
         """Names that the text sees as they are."""
         self._fields: dict[str, Value] = {}
-        """Keys that are found in what stands for one of the files."""
+        """Keys that count behind a name that stands for one of the files: `conf["output"]`."""
         self._owners: set[str] = set()
         """Names that stand for one of the files, or a part of it."""
         self._file_names: dict[str, Value | None] = {}
@@ -128,7 +128,7 @@ class _ValueFiller:
     # Settings.
 
     def fill_fields(self, text: str) -> str:
-        """Return settings with the fields replaced that other files give their values."""
+        """Return settings with the fields replaced that have a value in another file."""
         values = self._visible | self._fields
 
         def fill(match: re.Match[str]) -> str:
@@ -140,7 +140,7 @@ class _ValueFiller:
     # Programs.
 
     def fill_program(self, text: str) -> str:
-        """Return a program with the names replaced that other files give their values."""
+        """Return a program with the names replaced that have a value in another file."""
         self._bind_assignments(text)
         filled: list[str] = []
         position = 0
@@ -155,7 +155,7 @@ class _ValueFiller:
         return _PERCENT.sub(lambda match: match[1].replace("%s", match[2]), whole) if position else text
 
     def _bind_assignments(self, text: str) -> None:
-        """Bind the names that are assigned something of the files; others of the text hide those of the files."""
+        """Bind the names to which the text assigns something of the files; what it binds otherwise hides theirs."""
         for number, match in enumerate(_IMPORT.finditer(text)):
             if number < _MAX_ASSIGNMENTS:
                 self._bind(match["left"] or match["filler"], match["right"] or match["file"])
@@ -169,8 +169,8 @@ class _ValueFiller:
     def _bind(self, left: str, right: str) -> None:
         names = _NAME.findall(left)
         words = set(_NAME.findall(right))
-        is_taken = not words.isdisjoint(self._owners) or any(name in right for name in self._file_names)
-        if not is_taken:
+        is_from_file = not words.isdisjoint(self._owners) or any(name in right for name in self._file_names)
+        if not is_from_file:
             for name in names if left[:1] not in "{[(" else ():
                 self._visible.pop(name, None)
             return
@@ -198,10 +198,10 @@ class _ValueFiller:
         if match["application"] is not None:
             value = self._fields.get(match["key"])
             return (None, match.end()) if value is None else (self._write(value), match.end())
-        found = self._find_value(match["chain"])
-        if found is None or self._is_definition(match, text, found[1]):
+        resolved = self._find_value(match["chain"])
+        if resolved is None or self._is_definition(match, text, resolved[1]):
             return None, match.end()
-        value, length = found
+        value, length = resolved
         end = match.start() + length
         if isinstance(value, str) and (split := _SPLIT.match(text, end)):
             parts = value.split(split[1]) if split[1] and split[1].strip("\\s+") else value.split()
@@ -231,15 +231,18 @@ class _ValueFiller:
 
     def _fill_interpolation(self, match: re.Match[str]) -> str:
         inner = match[1] or match[2] or match[3]
-        found = self._find_value(inner.replace("[", "['").replace("]", "']") if "['" not in inner else inner)
-        return _to_words(found[0]) if found is not None and found[1] >= len(inner) else match[0]
+        # Inside a string of PHP a key may stand without quotes: `{$conf[output]}`.
+        chain = inner if "['" in inner else inner.replace("[", "['").replace("]", "']")
+        resolved = self._find_value(chain)
+        return _to_words(resolved[0]) if resolved is not None and resolved[1] >= len(inner) else match[0]
 
     def _is_definition(self, match: re.Match[str], text: str, length: int) -> bool:
         """Return whether a name is bound or imported at its place, and not used."""
         start = text.rfind("\n", 0, match.start()) + 1
         line = text[start : match.start()]
+        # The block of a function may stand on the line of its name: `function f() { rm(OUT) }`.
         if _SKIPPED_LINE.match(text, start) and "{" not in line.partition("(")[2]:
-            return True  # but what stands in the block of a function on one line
+            return True
         if length < len(match["chain"]) or _AFTER_WORD.search(line):
             return False  # `for path in PATHS:`
         return _NAMING.match(text, match.end()) is not None
