@@ -50,7 +50,7 @@ def fill_service(text: str, call: Invocation) -> str:
 
 
 def _read_section(text: str, section: str) -> str:
-    """Return where the sections of one name in a file of settings lead, as pairs."""
+    """Return the hosts and databases of the sections of one name in a file of settings, as `host=… dbname=…`."""
     parts = _SECTION.split(text)
     pairs = [
         pair

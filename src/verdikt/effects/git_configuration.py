@@ -104,7 +104,7 @@ def find_push_default(call: Invocation, repository: GitFact) -> tuple[str, bool]
 
 def find_work_tree(call: Invocation) -> Word | None:
     """Return the directory that the environment names as the work tree; an option counts more than that."""
-    tree = dict((*call.list_exports(), *call.list_assignments())).get("GIT_WORK_TREE")
+    tree = call.read_variables().get("GIT_WORK_TREE")
     if tree is None or "--work-tree" in call.full_text:
         return None
     # What was exported before may have ended since, and a throwaway copy has to be certain.

@@ -17,7 +17,7 @@ _ARGUMENT = compile_lazily(
     r"|\bprocess\.argv(?:\[\s*(?P<two>\d)\s*\]|\.at\(\s*(?P<at>\d)\s*\))|\bargs\(\)\.nth\(\s*(?P<nth>\d)\s*\)(?:\.unwrap\(\))?"
     r"|\b(?P<first>ARGV\.(?:first|shift))\b|(?<![\w.])arg\[\s*(?P<lua>\d)\s*\]"
 )
-"""How languages look at the words that they are given, with the number of the first one: 0, 1 or 2."""
+"""How languages read the arguments of a program."""
 _CHANGERS = "pop push insert append remove reverse sort splice unshift replace clear extend".replace(" ", "|")
 _OWN_WORDS = r"(?!\s*(?:sys\.argv\[1:\]|os\.Args\[1:\]|process\.argv\.slice\(2\)|Deno\.args\b))"
 _CHANGES = (

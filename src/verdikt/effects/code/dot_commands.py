@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _RUNNING = word_set(".shell .system .sh")
 _WRITING = word_set(".output .once .backup .save .clone .log .trace .excel .o")
 _READING = word_set(".import .read .restore .load .open")
+_NAMES = sorted(_RUNNING | _WRITING | _READING)
+_MIN_LENGTH = 4
+"""How much of a command's name says which it is."""
 
 
 def classify_dot_commands(call: Invocation, text: str) -> Iterator[Effect]:
@@ -34,7 +37,10 @@ def classify_dot_commands(call: Invocation, text: str) -> Iterator[Effect]:
 
 
 def _classify_line(call: Invocation, line: str) -> Iterator[Effect]:
-    command, _, arguments = line.strip().partition(" ")
+    command, _, arguments = line.strip().replace("\t", " ", 1).partition(" ")
+    # A command may be shortened: `.she`, `.outp`.
+    if len(command) >= _MIN_LENGTH:
+        command = next((name for name in _NAMES if name.startswith(command)), command)
     if command in _RUNNING:
         effects = list(call.classify_shell(arguments))
         yield from effects

@@ -59,9 +59,12 @@ def adjust_circumstances(call: Invocation, effect: Effect) -> Effect:
 
 
 def _find_zone(call: Invocation) -> Zone:
-    """Return where the command runs, as far as that is told."""
-    tree, place = find_work_tree(call), call.command.cwd
-    return call.resolve_path(tree or (place if place is not None and not place.is_known else Word("."))).zone
+    """Return where the work tree lies that the command is about."""
+    tree, directory = find_work_tree(call), call.command.cwd
+    if tree is None:
+        # `.` is the directory of the command, unless that is not known.
+        tree = directory if directory is not None and not directory.is_known else Word(".")
+    return call.resolve_path(tree).zone
 
 
 def classify_alias(call: Invocation) -> Iterator[Effect]:

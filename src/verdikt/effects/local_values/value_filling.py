@@ -33,6 +33,11 @@ _ASSIGNMENT = compile_lazily(
     r"(?:[ \t]*:[ \t]*[\w<>\[\], .?&]+)?[ \t]*(?::=|<-|=(?![=>~]))[ \t]*"
     r"(?P<right>[^\n]*(?:\n[ \t]+[.)\]}|?][^\n]*)*)"
 )
+_CHANGE = compile_lazily(
+    r"(?m)^[^\n#]*?(?<![\w.])(?P<name>[$@]?[A-Za-z_]\w*)(?:[ \t]*(?:[-+*/.|&^%]|\|\||//|\?\?|<<)=(?!=)"
+    r"|\.(?:append|push|add|extend|insert|concat|prepend|replace|clear|unshift|push_str)\b)"
+)
+"""A name whose value is changed where it stands: `OUT += "/.."`."""
 _IMPORT = compile_lazily(
     r"(?m)^[ \t]*import\s+(?:\*\s+as\s+)?(?P<left>\w+|\{[^}]*\})\s+from\s+(?P<right>[\"'][^\"'\n]+[\"'][^\n]*)"
     r"|^[ \t]*(?P<filler>\w+)\.(?:read|load|loads|parse)\w*\(\s*(?P<file>[^\n]*)"
@@ -162,6 +167,9 @@ class _ValueFiller:
         for number, match in enumerate(_ASSIGNMENT.finditer(text)):
             if number < _MAX_ASSIGNMENTS:
                 self._bind(match["left"], match["right"])
+        for match in _CHANGE.finditer(text):
+            # What it then holds is not known.
+            self._visible.pop(match["name"], None)
         for match in _DELEGATED.finditer(text):
             if (value := self._fields.get(match["name"])) is not None:
                 self._visible[match["name"]] = value
