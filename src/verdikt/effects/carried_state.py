@@ -29,7 +29,7 @@ _PARTS = ("aa", "ab", "ac", "ad", "00", "01", "02", "03")
 """How the names of the first parts end when a program splits a file."""
 _SPLITTERS = find_role("file_splitter")
 _PREFIX_OPTIONS = ("-f", "--prefix")
-_PRINTED_PART = compile_lazily(r"--filter\b|(?:-n|--number)[ =]?(?:[lr]/)?\d+/\d+")
+_PRINTED_PART = compile_lazily(r"--f\w*|(?:-n|--number)[ =]?(?:[lr]/)?\d+/\d+")
 """Options by which parts go to the output or to a program, and to no file."""
 _SUFFIX_OPTION = compile_lazily(r"(?:--additional-suffix|--suffix-format)[= ](\S+)")
 _CONTENT_EFFECTS = ("cred.copy", "fs.write", "fs.overwrite", "fs.append", "fs.link", "fs.link.out", "fs.install")

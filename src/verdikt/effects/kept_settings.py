@@ -26,3 +26,8 @@ def keeps_settings(word: Word, call: Invocation) -> bool:
         return False
     others = () if word.text.endswith("*") else _OTHER_SETTINGS
     return all(call.facts.path(f"{call.facts.project_root}/{name}", git=False).kind != "file" for name in others)
+
+
+def is_settings_pattern(word: Word, _call: Invocation) -> bool:
+    """Return whether a pattern keeps the settings of the project; what else is deleted then depends on other lists."""
+    return word.text in _KEPT_SETTINGS

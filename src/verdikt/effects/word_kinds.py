@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verdikt.effects import host
 from verdikt.effects.ansible_inventory import names_only_containers
 from verdikt.effects.installation_names import is_for_trials
-from verdikt.effects.kept_settings import keeps_settings
+from verdikt.effects.kept_settings import is_settings_pattern, keeps_settings
 from verdikt.effects.local_plays import is_local_play
 from verdikt.effects.self_protection import matches_own_process
 from verdikt.effects.target import is_secret
@@ -127,5 +127,6 @@ _PLACED_KINDS: dict[str, Callable[[Word, Invocation], bool]] = {
     "container_inventory": _is_container_inventory,
     "local_play": is_local_play,
     "kept_settings": keeps_settings,
+    "settings_pattern": is_settings_pattern,
 }
 """Kinds that the project tells, besides the word."""
